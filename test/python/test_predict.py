@@ -91,7 +91,8 @@ class Predict(Hand):
                   'Anna\tx\t4.25\n"Bob, #1"\t\ufeffz\t5.5\n"Bob, #1"\ty \t3.625\nEve\tx\t3\nEve\tw\t3\nAnna\tw\t3.25\n',
                   '3 lines with names that the model does not know: 4 in all, the first is "Eve" in line 4')
         self.says("", "Eve\tw\nAnna\tv\nAnna\tx\nEve\tv", "Eve\tw\t3\nAnna\tv\t3.25\nAnna\tx\t4.25\nEve\tv\t3\n",
-                  '3 lines with names that the model does not know: 5 in all, the first is "Eve" in line 1')
+                  '3 lines with names that the model does not know: 5 in all, the first is "Eve" in line 1; '
+                  'are the names others (1.0 is not 1), or the columns in another order? "locus prepare mf" converts other forms')
         self.says("--json", "Anna\tx", '{"event":"prediction","row":"Anna","column":"x","rating":4.25}\n')
         self.says("--best 2", 'Anna\nEve\n"Bob, #1"',
                   'Anna\t\ufeffz\t7.25\ty \t5.875\nEve\n"Bob, #1"\t\ufeffz\t5.5\ty \t3.625\n',
@@ -132,21 +133,32 @@ class Predict(Hand):
 
     def test_lines_of_another_form_are_refused(self):
         self.write_ratings()
-        self.says("", "Anna,x\nEve,y", "Anna,x\nEve,y\n",
-                  '2 lines with names that the model does not know: 2 in all, the first is "Anna,x" in line 1; these are all lines: '
-                  '"locus prepare mf" converts other forms')
+        answers = [self.call(predict, self.model, lines=lines)[:2] for lines in (b"Anna\nBob\n\n", b"Anna\tx\nx\ty\r\n")]
+        self.assertIn("stdin:1: expected text whose lines end with a line feed alone, found what gzip made: zcat FILE | ",
+                      self.call(predict, self.model, lines=b"\x1f\x8b\x08\0")[2])
+        self.assertEqual(answers[1], (1, "Anna\tx\t4.25\n"))
+        self.assertEqual((answers[0][0], answers[0][1].count("\n")), (1, 2))
         wanted = "expected row, column and value with tabs between, a row and a column, or a row, found"
         for lines, part in (("Anna\tx\nuser\titem\trating", f'stdin:2: {wanted} "user\titem\trating"; "locus prepare mf'),
                             ("Anna\tx\n\n", f"stdin:2: {wanted} an empty line"), ("a\tb\t1\t2", f"stdin:1: {wanted}"),
                             ("Anna\tx\nAnna\tx\r\n", "stdin:2: expected text whose lines end with a line feed alone"),
                             ("\ufeffAnna\tx", "with a line feed alone, found a byte order mark"),
-                            ("Anna\0", "found a byte 0"), ("Anna\tx\tnan", "stdin:1"), ("Anna\t\t1", "stdin:1")):
+                            ("Anna\0", 'found a byte 0; "locus prepare" converts'), ("Anna\tx\tnan", "stdin:1"), ("Anna\t\t1", "stdin:1")):
             self.refuses("", lines, part)
         (self.here / "known").write_text("Anna\tx\t1\nAnna\ty\n")
         self.refuses(f"--known {self.here}/known", "", "known:2: expected row, column and value with tabs between, found")
         for options, part in ((f"--known {self.here}/none", "none: No such file"), ("--features x", "--features has no effect"),
                               ("--near rows --known x", "--known has no effect with --near"), ("--best 0", "usage: ")):
             self.refuses(options, "", part, status=2 if "usage" in part else 1)
+
+    def test_of_what_nothing_is_known_of_is_a_failure(self):
+        self.write_ratings()
+        for options, lines in ("", "Anna,x\nEve,y"), ("", "x\tAnna"), ("--near rows", "x"), ("--json", "Anna.0\tx.0"):
+            self.refuses(options, lines, "nothing is known of stdin: ")
+            self.refuses(options, lines, "are the names others (1.0 is not 1), or the columns in another order?")
+        write_model(self.model, {"model": "lasso", "loss": "squared", "intercept": "1"}, coefficients=np.array([2.]))
+        self.refuses("", "3:1\n2:1", "nothing is known of stdin: 2 lines with columns")
+        self.says("", "0\n", "1\n")
 
     def test_near_finds_rows_of_every_table(self):
         self.write_ratings()
@@ -171,7 +183,10 @@ class Predict(Hand):
                   "a\tr\t?\tb\t1\ta\t0\nb\tr\ta\t-1\nb\ta\t0\tthe c\t0\n?\tr\tb\tthe c\t2\ta\t1\n?\tq\tb\n",
                   '1 line with names that the model does not know: 1 in all, the first is "q" in line 5')
         self.says("--best 1", "the c", "the c\ta\t1\n")
-        self.refuses("", "a\tr", "stdin:1: expected subject, relation and object")
+        for line in "a\tr", "a\t?\tb":
+            self.refuses("", line, "stdin:1: expected subject, relation and object with tabs between, of which subject or object")
+        (self.here / "known").write_text("a\tr\tb\nthe c\tr\tb\nd\tr\tb\n")
+        self.says(f"--known {self.here}/known", "a\tr\t?\n?\tr\tb", "a\tr\t?\ta\t0\tthe c\t0\n?\tr\tb\tb\t0\n")
         # A question for subjects has the second row, times 3: the score of b for a is that of 3 a.
         self.write_graph("true", 2)
         self.says("--best 1 --json", "?\tr\ta", '{"event":"prediction","subject":"?","relation":"r","object":"a",'
