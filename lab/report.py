@@ -213,10 +213,10 @@ class Modelled:
         if self.have(name) or name.startswith(sweep) and any(n.startswith(sweep) and self.read(n).copies == 0
                                                              for n in self.cells if self.have(n)):
             return
-        told = " ".join([*with_data(program, OPTIONS[c.kind], self.data), "--workers", str(c.workers), "--json", c.more])
-        told = re.sub(r" (--[a-z-]+)(?![\w=-])(?: (?!--)\S+)?(?=.* \1(?: |$))", "", told)  # of an option that comes again the last
-        command = [self.papers, "--nodes", str(c.nodes), "--machine", c.machine, "--model", model, *c.before.split(), program,
-                   *told.split()]
+        told = " ".join([f"--nodes {c.nodes} --machine {c.machine} --model {model} {c.before} {program}",
+                         *with_data(program, OPTIONS[c.kind], self.data), f"--workers {c.workers} --json", c.more])
+        # Of an option that comes again the last.
+        command = [self.papers, *re.sub(r" (--[a-z-]+)(?![\w=-])(?: (?!--)\S+)?(?=.* \1(?: |$))", "", told).split()]
         print(f"== {name}", file=sys.stderr, flush=True)
         Path(out + ".command").write_text(" ".join(command) + "\n", encoding="utf-8")
         why = run_to(out, os.environ.get("LIMIT", "1800"), command)
