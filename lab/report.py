@@ -199,7 +199,7 @@ def cells_of_techniques():
 # ---- papers, techniques: running them ----
 
 class Modelled:
-    """Cells of modelled machines, and those of them that have results."""
+    """Cells of modelled machines, and those of them that have results. Of an option that comes again the last is told."""
 
     def __init__(self, options, cells):
         self.papers, self.data, self.results, self.cells = options.papers, options.data, options.results, cells
@@ -215,7 +215,6 @@ class Modelled:
             return
         told = " ".join([f"--nodes {c.nodes} --machine {c.machine} --model {model} {c.before} {program}",
                          *with_data(program, OPTIONS[c.kind], self.data), f"--workers {c.workers} --json", c.more])
-        # Of an option that comes again the last.
         command = [self.papers, *re.sub(r" (--[a-z-]+)(?![\w=-])(?: (?!--)\S+)?(?=.* \1(?: |$))", "", told).split()]
         print(f"== {name}", file=sys.stderr, flush=True)
         Path(out + ".command").write_text(" ".join(command) + "\n", encoding="utf-8")
