@@ -282,13 +282,14 @@ static const char *value_text(const struct args_option *o, char *text, size_t ca
     return text;
 }
 
-void args_each(void (*visit)(void *context, const char *name, const char *value), void *context)
+void args_each(unsigned trait, void (*visit)(void *context, const char *name, const char *value),
+               void *context)
 {
     for (size_t i = 0; i < parsed.count; i++) {
         const struct args_option *o = &parsed.options[i];
         char text[32];
         const char *value = o->kind == ARGS_SECTION ? NULL : value_text(o, text, sizeof text);
-        if (value) visit(context, o->name, value);
+        if (value && (o->traits & trait) == trait) visit(context, o->name, value);
     }
 }
 

@@ -278,7 +278,7 @@ static void say_run(const struct settings *s, const struct pool *pool)
     json_count(&j, "nodes", s->is_baseline ? 0 : (uint64_t)pool->size);
     json_count(&j, "workers", pool->workers);
     json_text(&j, "data", s->data);
-    args_each(add_option, &j);
+    args_each(0, add_option, &j);
     json_end(&j);
 }
 

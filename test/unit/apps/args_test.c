@@ -204,11 +204,11 @@ TEST(args, each_tells_options_with_their_values)
 {
     parse_line("--flag --real -0.5 --colour green");
     *told = '\0';
-    args_each(tell, &got);
+    args_each(0, tell, &got);
     CHECK_EQ(strcmp(told, "--flag=yes --count=7 --real=-0.5 --text=none --colour=green "), 0);
     got.text = NULL; /* nobody gave one */
     *told = '\0';
-    args_each(tell, &got);
+    args_each(0, tell, &got);
     CHECK_STR(told, " --real=-0.5 --colour=green ");
 }
 
