@@ -176,16 +176,14 @@ static void check_technique(const struct settings *s)
 }
 
 /* Launchers that leave stdin to one node alone; srun gives it to all. */
-static unsigned long nodes_of_environment(void)
+static bool is_one_of_several(void)
 {
     static const char *const names[] = {"LOCUS_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-    unsigned long most = 1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = getenv(names[i]);
-        unsigned long nodes = text ? strtoul(text, NULL, 10) : 1;
-        if (nodes > most) most = nodes;
+        if (text && strtoul(text, NULL, 10) > 1) return true;
     }
-    return most;
+    return false;
 }
 
 /* Before anything is read or written. */
@@ -195,7 +193,7 @@ static void check_streams(const struct settings *s)
     size_t count = args_files(&s->list, ARGS_INPUT, files), of_stdin = 0;
     for (size_t i = 0; i < count; i++) of_stdin += strcmp(files[i], "-") == 0;
     if (of_stdin > 1) fail_usage("- is stdin, which one option alone can have");
-    if (of_stdin > 0 && nodes_of_environment() > 1)
+    if (of_stdin > 0 && is_one_of_several())
         fail_usage("several nodes cannot read stdin: write a file that all of them see");
     count = args_files(&s->list, ARGS_OUTPUT, files);
     for (size_t i = 0; i < count; i++)

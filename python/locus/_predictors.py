@@ -168,7 +168,8 @@ class Nearest(Predictor):
 
         def score(some: slice) -> Array:
             length = np.linalg.norm(queries[some], axis=1, keepdims=True)
-            return queries[some] @ self.rows.T * self.scale / np.where(length > 0, length, 1)
+            cosines = queries[some] @ self.rows.T * self.scale / np.where(length > 0, length, 1)
+            return np.where((length > 0) & (self.scale > 0), cosines, -np.inf)  # zeros are near to nothing
         self.fill(answers, ats, own, len(self.rows), score, self.names, self.kind, "cosine")
 
     def answer(self, lines: List[bytes]) -> List[Answer]:
@@ -363,8 +364,6 @@ class Ctr(Predictor):
     form = "index:value or field:index:value with one blank between, with a label before them or without"
 
     def open(self, saved: Saved, told: Any) -> None:
-        if saved.notes.get("format", "libsvm") != "libsvm":
-            raise saved.problem('was trained with columns: train again with what "locus prepare ctr" makes of them')
         self.fields, dim, self.colons = int(saved.note("fields")), int(saved.note("dim")), 0
         self.wide = saved.take("wide", None)
         self.vectors = saved.take("vectors", len(self.wide), dim)
@@ -477,14 +476,11 @@ class Gnn(Predictor):
         if has_features != bool(told.features):
             raise Problem(f"{saved.path} was trained {'with' if has_features else 'without'} features: --features "
                           f"{'names the file that has them' if has_features else 'has no effect'}")
-        if saved.notes.get("weights") == "true":
-            raise saved.problem("was trained with weights of edges, which are not used any more: train again")
         self.rows = saved.take("layer1.weight" if has_features else "embeddings", None, None)
         self.what = "features" if has_features else "nodes"
         self.names = saved.names(self.what, len(self.rows))
         self.layers = layers_of(saved, 2 if has_features else 1, self.rows.shape[1])
         self.classes = saved.names("classes", self.layers[-1][0].shape[1])
-        self.is_mean = saved.notes.get("average", "mean") == "mean"
         self.features, self.edges = told.features, [np.zeros((0, 2), np.int64)]
         self.places: Dict[bytes, int] = {}
         self.found: List[int] = []  # of each node its row, without features
@@ -535,7 +531,7 @@ class Gnn(Predictor):
         codes = np.unique(np.r_[ends[:, 0] * count + ends[:, 1], ends[:, 1] * count + ends[:, 0]])
         node, other = codes // max(1, count), codes % max(1, count)
         own = 1.0 + np.bincount(node, minlength=count)
-        weight = 1 / (own[node] if self.is_mean else np.sqrt(own[node] * own[other]))
+        weight = 1 / own[node]
 
         def gather(values: Array) -> Array:
             """Of each node the weighted sum over it and its neighbours."""

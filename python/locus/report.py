@@ -15,6 +15,7 @@ import sys
 import time
 import unicodedata
 from html import escape
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._command import Problem, parser
@@ -595,34 +596,21 @@ def _prefix(word: str) -> str:
     return next((each for each in (word, word + ".parts") if _ranks(each) or os.path.lexists(each + ".run.jsonl")), word)
 
 
-def _save(path: str, text: str) -> None:
-    with open(sys.stdout.fileno() if path == "-" else path, "wb", closefd=path != "-") as file:
-        file.write(text.encode("utf-8", "replace"))
-
-
 def report(told: argparse.Namespace) -> None:
     if np is None:
         raise ImportError(name="numpy")
     prefixes = list(dict.fromkeys(map(_prefix, told.prefix)))
     runs = [read(prefix) for prefix in prefixes]
-    if len(runs) == 1:
-        _save(told.out, page(runs[0]))
-        return
     all_ = [_summary(name, run) for name, run in zip(_names(prefixes), runs)]
-    _save(told.out, comparison(all_))
-    if told.out != "-":
-        print(table(all_), end="")
+    Path(told.out).write_text(comparison(all_) if len(all_) > 1 else page(runs[0]), "utf-8", "replace")
+    print(table(all_) if len(all_) > 1 else "", end="")
 
 
 def main(words: Optional[List[str]] = None) -> int:
     of = parser("report", ABOUT, MORE)
     of.add_argument("prefix", metavar="PREFIX", nargs="+", help="a run's files are PREFIX.RANK.report.jsonl")
-    of.add_argument("--out", metavar="FILE", default="-", help="write the page there, not to stdout; of several runs the "
-                    "table is printed then")
-    told = of.parse_args(words)
-    if told.out == "-" and sys.stdout.isatty():
-        of.error("the page is HTML: name a file, --out page.html")
-    return run_command("report", report, told)
+    of.add_argument("--out", metavar="FILE", required=True, help="write the page there, HTML; of several runs the table is printed")
+    return run_command("report", report, of.parse_args(words))
 
 
 if __name__ == "__main__":

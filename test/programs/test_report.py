@@ -94,13 +94,13 @@ class Report(nodes.TestCase):
         """Nodes and program have written where LOCUS_REPORT says."""
         self.must(f"{TWO} {MF}", env={"LOCUS_REPORT": f"{self.at}/run", **LONG})
         self.assertEqual(sorted(os.listdir(self.at)), [f"run.{part}" for part in PARTS])
-        self.must(f"cd {self.at} && {REPORT} run > page.html")
+        self.must(f"cd {self.at} && {REPORT} run --out page.html")
         self.is_of_two(self.page())
         # A node that was killed, whose last line is cut, and one whose file is on another host.
         second = self.at / "run.1.report.jsonl"
         second.write_bytes(second.read_bytes()[:-20])
         (self.at / "run.0.report.jsonl").unlink()
-        self.must(f"cd {self.at} && {REPORT} run > page.html")
+        self.must(f"cd {self.at} && {REPORT} run --out page.html")
         rows = self.page().rows
         self.assertIn("0|its file is not here", rows)
         self.assertTrue(any(row.endswith("|no: it was killed, or still runs") for row in rows), rows)
@@ -210,12 +210,12 @@ class Report(nodes.TestCase):
         (self.at / "old.run.jsonl").unlink()
         (self.at / "new.1.report.jsonl").rename(self.at / "old.1.report.jsonl")
         self.refuses_all("", [
-            (f"{REPORT}", 2, "PREFIX"), (f"{REPORT} x --bogus", 2, "--bogus"),
-            (f"{REPORT} /no/such/run", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
-            (f"{REPORT} {self.at}/x", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
-            (f"{REPORT} {self.at}/y", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
-            (f"{REPORT} {self.at}/pipe", 1, "pipe.run.jsonl cannot be read: it is not a regular file"),
-            (f"{REPORT} {self.at}/old", 1, "is of a cluster of 3 nodes, others of 2: give each run a prefix"),
+            (f"{REPORT}", 2, "PREFIX"), (f"{REPORT} x", 2, "--out"),
+            (f"{REPORT} /no/such/run --out p", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
+            (f"{REPORT} {self.at}/x --out p", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{REPORT} {self.at}/y --out p", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{REPORT} {self.at}/pipe --out p", 1, "pipe.run.jsonl cannot be read: it is not a regular file"),
+            (f"{REPORT} {self.at}/old --out p", 1, "is of a cluster of 3 nodes, others of 2: give each run a prefix"),
             (f"{REPORT} {self.at}/new --out /no/such/folder/p", 1, "locus report: /no/such/folder/p: No such file or directory"),
             # before a long run, not behind it
             (f"{MF} --report /no/such/folder/page.html", 1, "/no/such/folder/page.html"),

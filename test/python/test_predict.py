@@ -197,8 +197,9 @@ class Predict(Hand):
         self.says("--best 1", "a\tr\tb\nb\tr\ta\n?\tr\tb", "a\tr\tb\t61\nb\tr\ta\t59\n?\tr\tb\tb\t133\n")
 
     def test_wv_finds_near_words_and_analogies(self):
-        write_model(self.model, {"model": "skip-gram", "dim": "2"}, inputs=[[2, 0], [0, 3], [3, 4], [-1, 0]],
-                    word_names="east\nnorth\nne\n#west, far\n")
+        write_model(self.model, {"model": "skip-gram", "dim": "2"}, inputs=[[2, 0], [0, 3], [3, 4], [-1, 0], [0, 0]],
+                    word_names="east\nnorth\nne\n#west, far\nnever\n")
+        self.says("--best 9", "never\n#west, far", "never\n#west, far\tnorth\t0\tne\t-0.6\teast\t-1\n")
         self.says("--best 2", "east", "east\tne\t0.6\tnorth\t0\n")
         self.says("", "#west, far\tnorth\teast\nne me\n#west, far",
                   "#west, far\tnorth\teast\tne\t0.894427191\nne\tme\tnan\n"
@@ -235,7 +236,7 @@ class Predict(Hand):
 
     def test_ctr_reads_libsvm_and_libffm(self):
         """0.5 - 2, and 0.25 * 1 + 0.125 * 4 + 0.25; nothing known; then -1 - 0.5, and 0.125 * 2 - 0.25 + 0.25."""
-        notes = {"model": "wide & deep", "format": "libsvm", "dim": "1", "fields": "2"}
+        notes = {"model": "wide & deep", "dim": "1", "fields": "2"}
         model = {"wide": [.5, -1], "vectors": [[1], [2]], "layer0_weight": [[.25], [.125]], "layer0_bias": [.25]}
         write_model(self.model, notes, **model)
         told, nothing, other = "0.377540669\n", "0.562176501\n", "0.222700139\n"
@@ -246,8 +247,6 @@ class Predict(Hand):
             self.refuses("", lines, f"stdin:{1 + lines.count(chr(10))}: expected index:value or field:index:value")
         write_model(self.model, notes, **{**model, "features": "7\n300000000\n"})
         self.says("", "300000000:2 7:-1", "0.201813222\n")
-        write_model(self.model, {**notes, "format": "csv"}, **model)
-        self.refuses("", "", 'was trained with columns: train again with what "locus prepare ctr" makes of them')
 
     def test_gnn_sums_over_neighbours(self):
         """Of a - b - c the hidden values are the mean of the embeddings less 1; the second layer says as much of "yes" as
@@ -258,13 +257,12 @@ class Predict(Hand):
                   '1 line with nodes that the model does not know: 1 in all, the first is "c" in line 2')
         self.refuses("--features x", "a\tb", "was trained without features: --features has no effect")
         self.refuses("", "a\tb\na b", "stdin:2: expected node and node with a tab between")
-        # Values 3 (0.75 * 4), -4, 4; of 0 - 1 - 2 edges weigh 6^-1/2, nodes 1/2, 1/3, 1/2: hidden 0, 1.5244, 0.3670; sums
-        # 0.6223, 0.6580, 0.8058.
-        write_model(self.model, {"model": "graph convolution", "average": "symmetric"}, layer1_weight=[[4], [-4]],
+        # Values 3 (0.75 * 4), -4, 4: means -1/2, 1, 0, so hidden 0, 1, 0: means 1/2, 1/3, 1/2.
+        write_model(self.model, {"model": "graph convolution", "average": "mean"}, layer1_weight=[[4], [-4]],
                     layer2_weight=[[1, 0]], layer2_bias=[0, 1])
         (self.here / "features").write_text("0\t0:3 9:1\n2\t0:1\n1\t1:1\n")
         self.says(f"--features {self.here}/features", "0\t1\n1\t2\n",
-                  "0\t1\t0.593309658\n1\t1\t0.584684809\n2\t1\t0.548388324\n",
+                  "0\t1\t0.622459331\n1\t1\t0.660757\n2\t1\t0.622459331\n",
                   '1 line with features that the model does not know: 1 in all, the first is "9" in line 1')
         for text, line in (("0\t0:1\n0\t0:2\n", 2), ("0 0:1\n", 1), ("0\t0:1,1:2\n", 1)):
             (self.here / "features").write_text(text)
@@ -284,7 +282,7 @@ class Predict(Hand):
             self.refuses("", "", part)
         for data in b"", b"1", b"\xff" * 9:
             self.model.write_bytes(data)
-            self.refuses("", "", "is no model in safetensors")
+            self.refuses("", "", "is no model in safetensors, or is cut off or damaged: MODEL is named first")
         notes = {"model": "factors", "rank": "2", "mean": "0"}
         write_model(self.model, notes, rows=[[1], [2]], columns=[[1, 2]])
         self.refuses("", "", 'its tensor "rows" has the shape [2, 1], which does not fit the others')
