@@ -126,8 +126,9 @@ static void tell_kept(const struct checkpoints *c, bool is_baseline, const struc
                                     : "there is no checkpoint yet";
     int n = snprintf(text, sizeof *texts, "%s: ended by a signal: ", fail_program());
     if (c->folder && p->epochs + p->part > 0)
-        snprintf(text + n, sizeof *texts - (size_t)n, "--checkpoint %s --resume goes on behind epoch %g\n",
-                 c->folder, (double)p->epochs + (double)p->part / (double)c->parts);
+        snprintf(text + n, sizeof *texts - (size_t)n,
+                 "--checkpoint %s --resume goes on behind epoch %g\n", c->folder,
+                 (double)p->epochs + (double)p->part / (double)c->parts);
     else
         snprintf(text + n, sizeof *texts - (size_t)n, "%s\n", what);
     fail_keeps(text);
@@ -242,7 +243,7 @@ static void compare_option(void *written, const char *name, const char *value)
     at += length + 1;
     length = strcspn(at, "\n");
     if (strlen(value) != length || strncmp(at, value, length) != 0)
-        fail_usage("the checkpoint in %s is of %s %.*s, and this is %s: give the same, or another folder",
+        fail_usage("the checkpoint in %s is of %s %.*s, not %s: give the same, or another folder",
                    w->folder, name, (int)length, at, value);
 }
 

@@ -241,12 +241,12 @@ void lines_take_fields(const struct lines *l, struct field *field, size_t count)
 /* Such as tables begin with. */
 static bool is_of_heading(struct field f)
 {
-    static const char *const words[] = {"head", "subject",  "source", "src",    "from", "s",    "h",
-                                        "tail", "object",   "target", "dst",    "to",   "o",    "t",
-                                        "rel",  "relation", "edge",   "predicate", "p", "r",
-                                        "node", "class",    "label"};
+    static const char *const words[] = {
+        "head", "subject", "source", "src", "from", "rel",  "relation", "edge", "predicate",
+        "tail", "object",  "target", "dst", "to",   "node", "class",    "label"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == f.length && strncasecmp(words[i], f.text, f.length) == 0) return true;
+        if (strlen(words[i]) == f.length && strncasecmp(words[i], f.text, f.length) == 0)
+            return true;
     return false;
 }
 

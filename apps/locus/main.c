@@ -40,8 +40,7 @@ static const struct command {
     {"run", run_main},         {"doctor", doctor_main}, {"top", top_main},
     {"explain", explain_main}, {"trace", trace_main},   {"checkpoint", checkpoint_main},
     {"prepare", NULL},         {"predict", NULL},       {"export", NULL},
-    {"report", NULL},
-    {"keep", keeper_main}, /* what run starts; not for people */
+    {"report", NULL},          {"keep", keeper_main}, /* what run starts; not for people */
 };
 
 /* Becomes the program locus-NAME, as a shell finds it. Returns when there is none. */

@@ -24,7 +24,7 @@ USES = {
     "mf": [
         ("--json", "--data is missing"),
         ("--data - --test -", "- is stdin, which one option alone can have"),
-        ("--data=a --data b", "--data is given twice, and has one value (cat FILE FILE > ALL makes one of two)"),
+        ("--data=a --data b", "--data is given twice, and has one value (cat A B > ALL makes one)"),
         ("--data x --out -", "- would be stdout, where figures go"),
         ("--data x --implicit 4 --best 0", "--best must be 1 or more"),
         (f"{MF} --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
@@ -196,7 +196,7 @@ class Irregular(Trainers):
         for kind, make in makers.items():
             make(self.here / "file")
             for line, part in (("trace file", "cannot read file: it is "),
-                               ("report file", "file.0.report.jsonl cannot be read: it is "),
+                               ("report file --out page", "file.0.report.jsonl cannot be read: it is "),
                                ("checkpoint verify model", "manifest.json: it is no regular file")):
                 with self.subTest(kind=kind, line=line):
                     ended = self.sh(f"ulimit -v {limit} && timeout 60 locus {line}", None)

@@ -203,7 +203,7 @@ class Resume(Trainers):
                 self.sh(f"rm -rf model && {line} {first}")
                 said = self.sh(f"{line} {wrong} --resume", 2).err
                 option = [] if re.search("fewer-|others|^$", wrong) else wrong.split()[-2:]
-                self.assertRegex(said, f"is of {option[0]} .*, and this is {option[1]}: give the same" if option else
+                self.assertRegex(said, f"is of {option[0]} .*, not {option[1]}: give the same" if option else
                                  "is of other data, or of other options than these: only what ends")
                 self.assertIn("goes on behind", self.sh(f"{line} {first} --resume && rm model/options").out)
                 self.assertIn("is of other data, or of other options", self.sh(f"{line} {wrong} --resume", 2).err)
@@ -223,9 +223,9 @@ class Resume(Trainers):
                 ("--checkpoint model --checkpoint-every -1s", 2, 'not "-1s"'),
                 ("--checkpoint model --resume", 0, "no checkpoint in model yet: from the beginning"),
                 ("--checkpoint model", 2, "there are checkpoints in model already"),
-                ("--checkpoint model --resume --lr 0.3", 2, "the checkpoint in model is of --lr 0.1, and this is 0.3: give the same, or another folder"),
-                ("--checkpoint model --resume --seed 2", 2, "is of --seed 1, and this is 2"),
-                ("--checkpoint model --resume --dim 32", 2, "is of --dim 16, and this is 32"),
+                ("--checkpoint model --resume --lr 0.3", 2, "the checkpoint in model is of --lr 0.1, not 0.3: give the same, or another folder"),
+                ("--checkpoint model --resume --seed 2", 2, "is of --seed 1, not 2"),
+                ("--checkpoint model --resume --dim 32", 2, "is of --dim 16, not 32"),
                 ("--checkpoint model --resume --technique static --epochs 2", 0, "goes on behind epoch ")):
             with self.subTest(options=options):
                 ended = self.train("kge", f"--data graph --dim 16 --epochs 1 {options}", status=status)

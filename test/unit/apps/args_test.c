@@ -71,7 +71,7 @@ TEST(args, wrong_options_are_refused_with_value_and_range)
     static const char *const cases[][2] = {
         {"--fly", "there is no option \"--fly\"; --help lists them"},
         {"--cuont 3", "\"--cuont\": is it meant to be --count? --help lists all"},
-        {"--count 3 --count=4", "--count is given twice, and has one value: leave one of them away"},
+        {"--count 3 --count=4", "--count is given twice, and has one value: leave one out"},
         {"--colour red --flag --flag --colour red", "--colour is given twice"},
         {"--flag=1", "--flag takes no value"},
         {"--count", "--count needs a value: N"},
