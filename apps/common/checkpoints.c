@@ -237,9 +237,9 @@ static void compare_option(void *written, const char *name, const char *value)
     const struct written *w = written;
     size_t length = strlen(name);
     const char *at = w->text;
-    while (at && (strncmp(at, name, length) != 0 || (at[length] != '=' && at[length] != ' ')))
-        at = (at = strchr(at, '\n')) ? at + 1 : NULL;
-    if (!at || (at[length] == ' ' && !args_has(name))) return;
+    for (; strncmp(at, name, length) != 0 || (at[length] != '=' && at[length] != ' '); at++)
+        if (!(at = strchr(at, '\n'))) return;
+    if (at[length] == ' ' && !args_has(name)) return;
     at += length + 1;
     length = strcspn(at, "\n");
     if (strlen(value) != length || strncmp(at, value, length) != 0)
