@@ -199,7 +199,7 @@ def cells_of_techniques():
 # ---- papers, techniques: running them ----
 
 class Modelled:
-    """Cells of modelled machines, and those of them that have results."""
+    """Cells of modelled machines, and those of them that have results. Of an option that comes again the last is told."""
 
     def __init__(self, options, cells):
         self.papers, self.data, self.results, self.cells = options.papers, options.data, options.results, cells
@@ -209,13 +209,13 @@ class Modelled:
         program = c.kind.split("-")[0]
         step, prepare = STEPS[c.steps][program]
         model = f"step={step},prepare={prepare}" + f",{c.changes}" * bool(c.changes)
-        if self.have(name):
-            return
         sweep = program + "-hot-"
-        if name.startswith(sweep) and any(n.startswith(sweep) and self.read(n).copies == 0 for n in self.cells if self.have(n)):
+        if self.have(name) or name.startswith(sweep) and any(n.startswith(sweep) and self.read(n).copies == 0
+                                                             for n in self.cells if self.have(n)):
             return
-        command = [self.papers, "--nodes", str(c.nodes), "--machine", c.machine, "--model", model, *c.before.split(), program,
-                   *with_data(program, OPTIONS[c.kind], self.data), "--workers", str(c.workers), "--json", *c.more.split()]
+        told = " ".join([f"--nodes {c.nodes} --machine {c.machine} --model {model} {c.before} {program}",
+                         *with_data(program, OPTIONS[c.kind], self.data), f"--workers {c.workers} --json", c.more])
+        command = [self.papers, *re.sub(r" (--[a-z-]+)(?![\w=-])(?: (?!--)\S+)?(?=.* \1(?: |$))", "", told).split()]
         print(f"== {name}", file=sys.stderr, flush=True)
         Path(out + ".command").write_text(" ".join(command) + "\n", encoding="utf-8")
         why = run_to(out, os.environ.get("LIMIT", "1800"), command)

@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "lines.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,7 +156,9 @@ size_t args_misspelt(const char *typed, size_t length, const char *name)
     while (head < less && typed[head] == name[head]) head++;
     while (tail < less - head && typed[length - 1 - tail] == name[bytes - 1 - tail]) tail++;
     size_t differ = more - head - tail, dashes = *name == '-' ? 2 : 0;
-    return differ <= 2 && head + tail > dashes + differ ? differ : 0;
+    bool are_swapped = length == bytes && differ == 2 && typed[head] == name[head + 1] &&
+                       typed[head + 1] == name[head];
+    return differ <= 2 && head + tail > dashes + (are_swapped ? 2 : 2 * differ) ? differ : 0;
 }
 
 static _Noreturn void refuse_option(const struct args_program *p, const char *name, size_t length)
@@ -222,15 +225,26 @@ void args_excludes(const char *name, const char *other)
         fail_usage("%s has no effect beside %s: leave one of them away", name, other);
 }
 
+/* Which of two values counts nobody could know. -n and --nodes have one target. */
+static void refuse_twice(const struct args_program *p, const struct args_option *o)
+{
+    const char *more = strcmp(o->name, "--data") == 0 ? " (cat A B > ALL makes one)" : "";
+    for (size_t i = 0; i < p->option_count && o->kind != ARGS_FLAG && o->kind != ARGS_MANY; i++)
+        if (is_given[i] && p->options[i].target == o->target)
+            fail_usage("%s is given twice, and has one value%s: leave one out", o->name, more);
+}
+
 /* Returns how many arguments were used. */
 static int parse_one(const struct args_program *p, char **rest)
 {
     if (strcmp(rest[0], "--help") == 0 || strcmp(rest[0], "-h") == 0) print_help(p);
     if (strncmp(rest[0], "--", 2) != 0 && !p->words)
         fail_usage("\"%s\" is not an option; --help lists them, and each begins with --", rest[0]);
-    size_t length = strcspn(rest[0], "=");
+    bool is_short = rest[0][1] > ' ' && isdigit((unsigned char)rest[0][2]); /* -n2 */
+    size_t length = is_short ? 2 : strcspn(rest[0], "=");
     const struct args_option *o = option_of(p, rest[0], length);
-    bool has_value = rest[0][length] == '=';
+    bool has_value = rest[0][length] != '\0';
+    refuse_twice(p, o);
     is_given[o - p->options] = true;
     if (o->kind == ARGS_FLAG) {
         if (has_value) fail_usage("%s takes no value", o->name);
@@ -238,7 +252,7 @@ static int parse_one(const struct args_program *p, char **rest)
         return 1;
     }
     if (!has_value && !rest[1]) fail_usage("%s needs a value: %s", o->name, o->argument);
-    set_value(o, has_value ? rest[0] + length + 1 : rest[1]);
+    set_value(o, has_value ? rest[0] + length + !is_short : rest[1]);
     return has_value ? 1 : 2;
 }
 
@@ -268,13 +282,14 @@ static const char *value_text(const struct args_option *o, char *text, size_t ca
     return text;
 }
 
-void args_each(void (*visit)(void *context, const char *name, const char *value), void *context)
+void args_each(unsigned trait, void (*visit)(void *context, const char *name, const char *value),
+               void *context)
 {
     for (size_t i = 0; i < parsed.count; i++) {
         const struct args_option *o = &parsed.options[i];
         char text[32];
         const char *value = o->kind == ARGS_SECTION ? NULL : value_text(o, text, sizeof text);
-        if (value) visit(context, o->name, value);
+        if (value && (o->traits & trait) == trait) visit(context, o->name, value);
     }
 }
 

@@ -126,8 +126,9 @@ enum { ARGS_FILES_MAX = ARGS_LIST_MAX + ARGS_MANY_MAX };
 /* The files of the options with the trait that were given, into `files`, of ARGS_FILES_MAX if one
  * of them is of ARGS_MANY. Returns how many. */
 size_t args_files(const struct args_list *, enum args_trait, const char **files);
-/* Each option that was last parsed, with its value as it is now; a text that nobody gave is left
- * out. The targets must still be there. */
-void args_each(void (*visit)(void *context, const char *name, const char *value), void *context);
+/* Each option that was last parsed and has all bits of `trait`, with its value as it is now; a text
+ * that nobody gave is left out. The targets must still be there. */
+void args_each(unsigned trait, void (*visit)(void *context, const char *name, const char *value),
+               void *context);
 
 #endif

@@ -115,9 +115,29 @@ void progress_next(struct progress *p, uint64_t parts)
     p->epochs++;
 }
 
+/* For who ends the training: there are two texts, for a signal may come while one is written. */
+static void tell_kept(const struct checkpoints *c, bool is_baseline, const struct progress *p)
+{
+    static char texts[2][PATH_BYTES + 128];
+    static unsigned next;
+    char *text = texts[next++ % 2];
+    const char *what = is_baseline  ? "nothing is written"
+                       : !c->folder ? "nothing is written; --checkpoint DIR keeps what is trained"
+                                    : "there is no checkpoint yet";
+    int n = snprintf(text, sizeof *texts, "%s: ended by a signal: ", fail_program());
+    if (c->folder && p->epochs + p->part > 0)
+        snprintf(text + n, sizeof *texts - (size_t)n,
+                 "--checkpoint %s --resume goes on behind epoch %g\n", c->folder,
+                 (double)p->epochs + (double)p->part / (double)c->parts);
+    else
+        snprintf(text + n, sizeof *texts - (size_t)n, "%s\n", what);
+    fail_keeps(text);
+}
+
 void checkpoints_begin(struct checkpoints *c, const struct pool_member *m, const struct progress *p)
 {
     if (m->place != 0) return;
+    tell_kept(c, !m->worker, p);
     c->began_s = meter_now() - p->seconds;
     c->written_s = meter_now();
 }
@@ -188,11 +208,63 @@ static bool has_checkpoint(const char *folder)
     return found;
 }
 
+/* ---- options that a training has ---- */
+
+static const char OPTIONS[] = "options";
+
+/* What was given stands before =. */
+static void put_option(void *file, const char *name, const char *value)
+{
+    fprintf(file, "%s%c%s\n", name, args_has(name) ? '=' : ' ', value);
+}
+
+/* Beside the checkpoints: of other rows, the library says nothing of a record. */
+static void write_options(const struct checkpoints *c)
+{
+    struct saving s;
+    saving_open_in(&s, c->folder, OPTIONS);
+    args_each(ARGS_TASK, put_option, s.file);
+    saving_close(&s);
+}
+
+struct written {
+    const char *folder, *text;
+};
+
+/* What nobody gave may follow from other data. */
+static void compare_option(void *written, const char *name, const char *value)
+{
+    const struct written *w = written;
+    size_t length = strlen(name);
+    const char *at = w->text;
+    for (; strncmp(at, name, length) != 0 || (at[length] != '=' && at[length] != ' '); at++)
+        if (!(at = strchr(at, '\n'))) return;
+    if (at[length] == ' ' && !args_has(name)) return;
+    at += length + 1;
+    length = strcspn(at, "\n");
+    if (strlen(value) != length || strncmp(at, value, length) != 0)
+        fail_usage("the checkpoint in %s is of %s %.*s, not %s: give the same, or another folder",
+                   w->folder, name, (int)length, at, value);
+}
+
+/* Checkpoints from before have none. */
+static void compare_options(const struct checkpoints *c)
+{
+    char path[PATH_BYTES], text[1 << 14];
+    int n = snprintf(path, sizeof path, "%s/%s", c->folder, OPTIONS);
+    FILE *file = n < (int)sizeof path ? fopen(path, "re") : NULL;
+    if (!file) return;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    args_each(ARGS_TASK, compare_option, &(struct written){c->folder, text});
+}
+
 /* What rank 0 sees counts for all. All refuse with the status of a wrong command line: who starts a
  * job again when it has failed would go on from another job's checkpoint. */
 static bool look(const struct checkpoints *c, struct pool_member *m)
 {
     double found = m->place == 0 && has_checkpoint(c->folder);
+    if (found > 0 && c->resumes) compare_options(c);
     double sums[] = {found, found > 0 && !c->resumes};
     pool_sum(m, sums, 2);
     if (sums[1] > 0)
@@ -290,5 +362,7 @@ void checkpoints_write(struct checkpoints *c, struct pool_member *m, const struc
     must(locus_checkpoint_with(m->worker, c->folder, &r, sizeof r), "writing a checkpoint");
     if (m->place != 0) return;
     c->written_s = meter_now();
+    write_options(c);
+    tell_kept(c, false, p);
     report_written(c, p, c->written_s - began);
 }

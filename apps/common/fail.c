@@ -32,16 +32,19 @@ const char *fail_program(void)
     return program;
 }
 
-static const char *_Atomic added;
+static const char *_Atomic added, *_Atomic kept;
 static const char *added_only_of;
 
-/* Once. */
-static void add(const char *sentence)
+static void say_once(const char *_Atomic *text)
 {
-    if (sentence && added_only_of && !strstr(sentence, added_only_of)) return;
-    const char *line = atomic_exchange(&added, NULL);
+    const char *line = atomic_exchange(text, NULL);
     if (!line) return;
     if (write(STDERR_FILENO, line, strlen(line)) < 0) return; /* there is nobody to tell it */
+}
+
+static void add(const char *sentence)
+{
+    if (!sentence || !added_only_of || strstr(sentence, added_only_of)) say_once(&added);
 }
 
 static void remove_unfinished(void)
@@ -53,6 +56,7 @@ static void remove_unfinished(void)
 static void on_end(int signal)
 {
     remove_unfinished();
+    if (signal == SIGINT || signal == SIGTERM) say_once(&kept);
     add(NULL);
     raise(signal);
 }
@@ -73,6 +77,12 @@ void fail_adds(const char *line, const char *only_of)
     added_only_of = only_of;
     atomic_store(&added, line);
     heed_signals();
+}
+
+void fail_keeps(const char *line)
+{
+    atomic_store(&kept, line);
+    if (line) heed_signals();
 }
 
 void fail_removes(const char *path)

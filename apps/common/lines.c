@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -165,6 +166,8 @@ const char *lines_fault(const struct lines *l)
 {
     static const char mark[] = {'\xEF', '\xBB', '\xBF'};
     if (l->length == 0) return "is empty";
+    if (l->number <= 1 && l->length > 1 && memcmp(l->text, "\x1f\x8b", 2) == 0)
+        return "is what gzip made: zcat FILE | makes text of it";
     if (memchr(l->text, '\0', l->length)) return "has a zero byte: is this text?";
     if (memchr(l->text, '\r', l->length)) return "has a carriage return in it: lines end with LF";
     if (l->length >= sizeof mark && memcmp(l->text, mark, sizeof mark) == 0)
@@ -233,6 +236,25 @@ void lines_take_fields(const struct lines *l, struct field *field, size_t count)
     for (size_t i = 0; i < l->length; i++) tabs += l->text[i] == '\t';
     if (tabs + 1 == count) lines_fail(l, "has an empty field");
     lines_fail(l, "has %zu field%s with tabs between, not %zu", tabs + 1, tabs ? "s" : "", count);
+}
+
+/* Such as tables begin with. */
+static bool is_of_heading(struct field f)
+{
+    static const char *const words[] = {
+        "head", "subject", "source", "src", "from", "rel",  "relation", "edge", "predicate",
+        "tail", "object",  "target", "dst", "to",   "node", "class",    "label"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == f.length && strncasecmp(words[i], f.text, f.length) == 0)
+            return true;
+    return false;
+}
+
+void lines_refuse_heading(const struct lines *l, const struct field *field, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (l->number > 1 || !is_of_heading(field[i])) return;
+    lines_fail(l, "is a heading: leave it away");
 }
 
 bool lines_word(const struct lines *l, const char **at, struct field *word)

@@ -64,6 +64,8 @@ struct field {
 bool lines_fields(const struct lines *, struct field *, size_t count);
 /* The same; one that is not is refused. */
 void lines_take_fields(const struct lines *, struct field *, size_t count);
+/* The first line of a file of names has no other word than headings have: it is refused. */
+void lines_refuse_heading(const struct lines *, const struct field *, size_t count);
 /* The next word from `*at` on, with one blank between, and `*at` behind it; it is empty where there
  * are two blanks. False: the line is over. `*at` is NULL before the first one. */
 bool lines_word(const struct lines *, const char **at, struct field *);

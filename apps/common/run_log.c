@@ -84,7 +84,7 @@ void run_log_open(int rank, int size, unsigned long restarts)
     mark("program", fail_program(), size);
     snprintf(again, sizeof again, "%lu: curves begin with the last", restarts);
     if (restarts > 0) add_setting(NULL, "restarts", again);
-    args_each(add_setting, NULL);
+    args_each(0, add_setting, NULL);
 }
 
 void run_log_point(const char *curve, double y)

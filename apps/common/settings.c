@@ -175,6 +175,17 @@ static void check_technique(const struct settings *s)
         fail_usage("--staleness is for --technique ssp and essp, and this one is %s", technique);
 }
 
+/* Launchers that leave stdin to one node alone; srun gives it to all. */
+static bool is_one_of_several(void)
+{
+    static const char *const names[] = {"LOCUS_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (text && strtoul(text, NULL, 10) > 1) return true;
+    }
+    return false;
+}
+
 /* Before anything is read or written. */
 static void check_streams(const struct settings *s)
 {
@@ -182,6 +193,8 @@ static void check_streams(const struct settings *s)
     size_t count = args_files(&s->list, ARGS_INPUT, files), of_stdin = 0;
     for (size_t i = 0; i < count; i++) of_stdin += strcmp(files[i], "-") == 0;
     if (of_stdin > 1) fail_usage("- is stdin, which one option alone can have");
+    if (of_stdin > 0 && is_one_of_several())
+        fail_usage("several nodes cannot read stdin: write a file that all of them see");
     count = args_files(&s->list, ARGS_OUTPUT, files);
     for (size_t i = 0; i < count; i++)
         if (strcmp(files[i], "-") == 0)
@@ -263,7 +276,7 @@ static void say_run(const struct settings *s, const struct pool *pool)
     json_count(&j, "nodes", s->is_baseline ? 0 : (uint64_t)pool->size);
     json_count(&j, "workers", pool->workers);
     json_text(&j, "data", s->data);
-    args_each(add_option, &j);
+    args_each(0, add_option, &j);
     json_end(&j);
 }
 

@@ -98,6 +98,7 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     t->kept = chooses(kind, program) ? count : 0;
     if (pool.rank == 0) kind->start(program, &pool);
     pool_run(&pool, kind->work ? kind->work : training_work, t);
+    fail_keeps(NULL);
     pool_close(&pool);
     run_log_close();
     kind->unload(program);

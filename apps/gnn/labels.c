@@ -49,6 +49,7 @@ static void read_words(struct labels *l, struct network *n, const char *path, co
     lines_open(&lines, path, form);
     while (lines_next(&lines)) {
         lines_take_fields(&lines, field, 2);
+        lines_refuse_heading(&lines, field, 2);
         uint32_t node = network_node(n, &lines, field[0]);
         named += node < known;
         use(l, &lines, node, field[1]);

@@ -43,6 +43,7 @@ void network_load(struct network *n, const char *path)
     lines_open(&l, path, "node TAB node");
     while (lines_next(&l)) {
         lines_take_fields(&l, end, 2);
+        lines_refuse_heading(&l, end, 2);
         uint32_t from = network_node(n, &l, end[0]);
         network_add(n, from, network_node(n, &l, end[1]));
     }

@@ -40,6 +40,7 @@ static struct fact fact_of(struct graph *g, const struct lines *l, enum graph_sp
 {
     struct field x[PARTS];
     lines_take_fields(l, x, PARTS);
+    lines_refuse_heading(l, x, PARTS);
     return (struct fact){
         .subject = names_add(&g->entities, x[SUBJECT].text, x[SUBJECT].length),
         .relation = split == GRAPH_TRAIN

@@ -18,8 +18,12 @@ static const char help[] =
     "  explain     why a key of a running job is where it is: locus explain TABLE:7\n"
     "  trace       what nodes have traced, for Perfetto or speedscope: locus trace FILE... > trace.json\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
-    "  report      the page of a run, in Python: locus report PREFIX --out page.html\n"
-    "  NAME        whatever else: locus-NAME, looked for in PATH\n"
+    "  prepare     data of other forms as programs read it: locus prepare mf ratings.csv data\n"
+    "  predict     what a model says of each line: locus predict MODEL FILE\n"
+    "  export      a model for NumPy and other tools: locus export MODEL model.npz\n"
+    "  report      the page of a run: locus report PREFIX --out page.html\n"
+    "  NAME        whatever else: locus-NAME, looked for in PATH; such as those that train models:\n"
+    "              ctr, gnn, kge, lasso, lda, mf, wv: locus mf --data data --out model\n"
     "\n"
     "  --help      this text; locus run --help for more\n"
     "  --version\n";
@@ -31,11 +35,12 @@ static int print(const char *text)
 
 static const struct command {
     const char *name;
-    int (*main)(int argc, char **argv);
+    int (*main)(int argc, char **argv); /* NULL: a program of its own */
 } commands[] = {
     {"run", run_main},         {"doctor", doctor_main}, {"top", top_main},
     {"explain", explain_main}, {"trace", trace_main},   {"checkpoint", checkpoint_main},
-    {"keep", keeper_main}, /* what run starts; not for people */
+    {"prepare", NULL},         {"predict", NULL},       {"export", NULL},
+    {"report", NULL},          {"keep", keeper_main}, /* what run starts; not for people */
 };
 
 /* Becomes the program locus-NAME, as a shell finds it. Returns when there is none. */
@@ -55,7 +60,8 @@ int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
+        if (commands[i].main && strcmp(word, commands[i].name) == 0)
+            return commands[i].main(argc - 1, argv + 1);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return print(help);
     if (strcmp(word, "--version") == 0) return print("locus " LOCUS_VERSION_TEXT "\n");

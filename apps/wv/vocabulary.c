@@ -73,7 +73,7 @@ enum text_event text_next(struct text *t)
     if (t->at == t->end) return TEXT_END;
     t->word = t->at;
     for (; t->at < t->end && !is_space(*t->at); t->at++) {
-        if (*t->at == '\0') complain(t, "has a zero byte: is this text?");
+        if (*t->at == '\0') complain(t, "has a zero byte: is it of gzip (zcat FILE |)?");
     }
     t->length = (size_t)(t->at - t->word);
     if (t->length > TEXT_WORD_MAX)

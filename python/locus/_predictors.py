@@ -15,6 +15,8 @@ IS_NUMBER = re.compile(NUMBER)
 PAIRS = {colons: re.compile(rb"(?:\+?" + NUMBER + rb"(?: (?=\d)|$))?((?:" + colons * rb"\d{1,10}:" + NUMBER +
                             rb"(?: (?=\d)|$))*)") for colons in (1, 2)}
 LDAC = re.compile(rb"0|\d+(?: \d{1,10}:\d+)+")
+BAD = {b"\r": "a carriage return", b"\0": "a byte 0", b"\xef\xbb\xbf": "a byte order mark",
+       b"\x1f\x8b": "what gzip made: zcat FILE | makes text of it"}
 INDEX_MAX = 1073741823
 ROOM = 1 << 22  # numbers that are worked on together
 
@@ -25,11 +27,12 @@ def batches(stream: Any, path: str) -> Iterator[Tuple[List[bytes], int]]:
     while True:
         data = stream.read1(1 << 20)
         block = left + data
-        bad = re.search(rb"[\r\0]|\A\xef\xbb\xbf" if number == 1 else rb"[\r\0]", block)
+        bad = re.search(rb"\A(\x1f\x8b|\xef\xbb\xbf)|[\r\0]" if number == 1 else rb"[\r\0]", block)
         if bad:
-            found = {b"\r": "a carriage return", b"\0": "a byte 0"}.get(bad[0], "a byte order mark")
-            at = number + block.count(10, 0, bad.start())
-            raise Problem(f"{path}:{at}: expected text whose lines end with a line feed alone, found {found}")
+            lines = block[:bad.start()].split(b"\n")[:-1]
+            yield lines, number
+            raise Problem(f"{path}:{number + len(lines)}: expected text whose lines end with a line feed alone, found "
+                          f'{BAD[bad[0]]}; "locus prepare" converts other forms')
         *lines, left = block.split(b"\n")
         lines += [left] if left and not data else []
         if lines:
@@ -56,7 +59,7 @@ class Predictor:
     def __init__(self, saved: Saved, told: Any) -> None:
         self.saved, self.path, self.first = saved, told.path, 1
         self.best = self.count if told.best is None else told.best
-        self.missed, self.missed_lines, self.missed_last, self.missed_first = 0, 0, 0, ""
+        self.known_names, self.missed, self.missed_lines, self.missed_last, self.missed_first = 0, 0, 0, 0, ""
         self.open(saved, told)
 
     def open(self, saved: Saved, told: Any) -> None:
@@ -65,6 +68,15 @@ class Predictor:
     def answer(self, lines: List[bytes]) -> List[Answer]:
         """An answer for each line."""
         raise NotImplementedError
+
+    def answer_until(self, lines: List[bytes]) -> Iterator[Answer]:
+        """The same; of a line that is refused, those before it have their answers."""
+        self.refused = 0
+        try:
+            yield from self.answer(lines)
+        except Problem:
+            yield from self.answer(lines[:self.refused]) if self.refused else ()
+            raise
 
     def finish(self) -> List[Answer]:
         """What is answered behind the last line."""
@@ -79,6 +91,7 @@ class Predictor:
         self.path = asked
 
     def refuse(self, at: int, line: bytes) -> Problem:
+        self.refused = at
         shown = f'"{line[:60].decode("utf-8", "replace")}"' if line else "an empty line"
         return Problem(f"{self.path}:{self.first + at}: expected {self.form}, found {shown}; "
                        f'"locus prepare {self.program} FILE OUT" converts other forms')
@@ -92,6 +105,7 @@ class Predictor:
         if not name:
             raise self.refuse(at, name)
         row = names.find(name)
+        self.known_names += row >= 0
         if row < 0:
             self.miss(at, name)
         return row
@@ -116,18 +130,20 @@ class Predictor:
         of_line = np.repeat(np.arange(len(lines)), counts)
         self.refuse_if((pairs[:, :-1] > INDEX_MAX).any(1) | ~np.isfinite(pairs[:, -1]), of_line, lines)
         rows = names.find_numbers(pairs[:, -2].astype(np.int64))
+        self.known_names += np.count_nonzero(rows >= 0)
         for i in np.flatnonzero(rows < 0).tolist():
             self.miss(int(of_line[i]), b"%d" % int(pairs[i, -2]))
         return of_line, rows, pairs
 
-    def fill(self, answers: List[Answer], ats: List[int], rows: int, score: Callable[[slice], Array], names: Any,
-             kind: str, value: str) -> None:
-        """The answers at these places get the rows with the highest scores, the highest first, of equal ones the first.
-        Those that are minus infinity are left out."""
+    def fill(self, answers: List[Answer], ats: List[int], without: List[List[int]], rows: int,
+             score: Callable[[slice], Array], names: Any, kind: str, value: str) -> None:
+        """The answers at these places get the rows with the highest scores, the highest first, of equal ones the first;
+        of each place it is told which rows are left out."""
         count, step = self.best, max(1, ROOM // max(1, rows))
         for first in range(0, len(ats), step):
             some = slice(first, first + step)
-            for at, scores in zip(ats[some], score(some)):
+            for at, out, scores in zip(ats[some], without[some], score(some)):
+                scores[out] = -np.inf
                 found = np.flatnonzero(scores >= np.partition(scores, -count)[-count]) if count < rows else np.arange(rows)
                 found = found[scores[found] > -np.inf]
                 found = found[np.argsort(-scores[found], kind="stable")[:count]]
@@ -148,15 +164,13 @@ class Nearest(Predictor):
 
     def fill_nearest(self, answers: List[Answer], asked: List[Tuple[int, List[int], Array]]) -> None:
         """With the nearest rows of a vector but those that were asked about."""
-        queries = np.array([query for _, _, query in asked])
+        ats, own, queries = [at for at, _, _ in asked], [rows for _, rows, _ in asked], np.array([each for _, _, each in asked])
 
         def score(some: slice) -> Array:
             length = np.linalg.norm(queries[some], axis=1, keepdims=True)
             cosines = queries[some] @ self.rows.T * self.scale / np.where(length > 0, length, 1)
-            for line, (_, own, _) in zip(cosines, asked[some]):
-                line[own] = -np.inf
-            return cosines
-        self.fill(answers, [at for at, _, _ in asked], len(self.rows), score, self.names, self.kind, "cosine")
+            return np.where((length > 0) & (self.scale > 0), cosines, -np.inf)  # zeros are near to nothing
+        self.fill(answers, ats, own, len(self.rows), score, self.names, self.kind, "cosine")
 
     def answer(self, lines: List[bytes]) -> List[Answer]:
         answers: List[Answer] = [{self.kind: line, "best": []} for line in lines]
@@ -166,8 +180,8 @@ class Nearest(Predictor):
 
 
 class Kge(Nearest):
-    program, form = "kge", "subject, relation and object with tabs between, of which one may be ?, or an entity"
-    kind, table = "entity", "entities"
+    program, kind, table = "kge", "entity", "entities"
+    form = "subject, relation and object with tabs between, of which subject or object may be ?, or an entity"
 
     def open(self, saved: Saved, told: Any) -> None:
         super().open(saved, told)
@@ -176,6 +190,20 @@ class Kge(Nearest):
         self.relations = saved.take("relations", None, dim if self.is_complex else dim * dim)
         self.is_reciprocal = saved.note("reciprocal") == "true"
         self.relation_names = saved.names("relation_names", len(self.relations) // (1 + self.is_reciprocal))
+        self.known: Dict[Tuple[bool, int, int], List[int]] = {}
+        for lines in self.lines_of(told.known) if told.known else ():
+            for at, line in enumerate(lines):
+                subject, relation, object_ = self.fields_of(at, line)
+                s, r, o = self.names.find(subject), self.relation_names.find(relation), self.names.find(object_)
+                if min(s, r, o) >= 0:
+                    self.known.setdefault((True, o, r), []).append(s)
+                    self.known.setdefault((False, s, r), []).append(o)
+
+    def fields_of(self, at: int, line: bytes) -> List[bytes]:
+        fields = line.split(b"\t")
+        if len(fields) != 3 or not all(fields) or fields[1] == b"?":
+            raise self.refuse(at, line)
+        return fields
 
     def query(self, of_subjects: bool, given: List[int], relation: List[int]) -> Array:
         """Vectors whose products with the entities are the scores."""
@@ -195,9 +223,7 @@ class Kge(Nearest):
         answers: List[Answer] = []
         groups: Dict[Tuple[bool, bool], Any] = {}
         for at, line in enumerate(lines):
-            fields = line.split(b"\t")
-            if len(fields) != 3 or not all(fields):
-                raise self.refuse(at, line)
+            fields = self.fields_of(at, line)
             subjects, objects = fields[0] == b"?", fields[2] == b"?" != fields[0]
             answers.append(dict(zip(("subject", "relation", "object"), fields)))
             answers[-1]["best" if subjects or objects else "score"] = [] if subjects or objects else None
@@ -209,7 +235,9 @@ class Kge(Nearest):
             ats, given, relations, others = (list(each) for each in zip(*group))
             query = self.query(subjects, given, relations)
             if subjects or objects:
-                self.fill(answers, ats, len(self.rows), lambda some: query[some] @ self.entities.T, self.names, "entity", "score")
+                known = [self.known.get((subjects, g, r), []) for g, r in zip(given, relations)]
+                self.fill(answers, ats, known, len(self.rows), lambda some: query[some] @ self.entities.T, self.names, "entity",
+                          "score")
             else:
                 for at, x in zip(ats, np.einsum("ij,ij->i", query, self.entities[others]).tolist()):
                     answers[at]["score"] = x
@@ -310,16 +338,13 @@ class Mf(Predictor):
 
     def columns_of(self, lines: List[bytes], rows: List[int]) -> List[Answer]:
         answers: List[Answer] = [{"row": line, "best": []} for line in lines]
-        ats = [at for at, row in enumerate(rows) if row >= 0]
+        ats, asked = [at for at, row in enumerate(rows) if row >= 0], [row for row in rows if row >= 0]
 
         def score(some: slice) -> Array:
-            asked = [rows[at] for at in ats[some]]
-            ratings = self.rows[asked] @ self.columns.T + self.column_biases
-            ratings += self.mean + self.row_biases[asked][:, None]
-            for line, row in zip(ratings, asked):
-                line[list(self.known.get(row, ()))] = -np.inf
-            return ratings
-        self.fill(answers, ats, len(self.columns), score, self.column_names, "column", "rating")
+            ratings = self.rows[asked[some]] @ self.columns.T + self.column_biases
+            return ratings + (self.mean + self.row_biases[asked[some]][:, None])
+        known = [list(self.known.get(row, ())) for row in asked]
+        self.fill(answers, ats, known, len(self.columns), score, self.column_names, "column", "rating")
         return answers
 
 
@@ -339,8 +364,6 @@ class Ctr(Predictor):
     form = "index:value or field:index:value with one blank between, with a label before them or without"
 
     def open(self, saved: Saved, told: Any) -> None:
-        if saved.notes.get("format", "libsvm") != "libsvm":
-            raise saved.problem('was trained with columns: train again with what "locus prepare ctr" makes of them')
         self.fields, dim, self.colons = int(saved.note("fields")), int(saved.note("dim")), 0
         self.wide = saved.take("wide", None)
         self.vectors = saved.take("vectors", len(self.wide), dim)
@@ -409,6 +432,7 @@ class Lda(Predictor):
             if word < 0:
                 self.miss(at, name)
             else:
+                self.known_names += 1
                 words[word] = words.get(word, 0) + times
         return words
 
@@ -422,7 +446,8 @@ class Lda(Predictor):
             return [{"topics": each} for each in shares.tolist()]
         answers: List[Answer] = [{} for _ in lines]
         topics = range(len(self.totals))
-        self.fill(answers, list(range(len(lines))), len(topics), lambda some: shares[some], topics, "topic", "share")
+        none: List[List[int]] = [[]] * len(lines)
+        self.fill(answers, list(range(len(lines))), none, len(topics), lambda some: shares[some], topics, "topic", "share")
         return answers
 
     def shares(self, count: int, of_line: Array, words: Array, times: Array) -> Array:
@@ -451,14 +476,11 @@ class Gnn(Predictor):
         if has_features != bool(told.features):
             raise Problem(f"{saved.path} was trained {'with' if has_features else 'without'} features: --features "
                           f"{'names the file that has them' if has_features else 'has no effect'}")
-        if saved.notes.get("weights") == "true":
-            raise saved.problem("was trained with weights of edges, which are not used any more: train again")
         self.rows = saved.take("layer1.weight" if has_features else "embeddings", None, None)
         self.what = "features" if has_features else "nodes"
         self.names = saved.names(self.what, len(self.rows))
         self.layers = layers_of(saved, 2 if has_features else 1, self.rows.shape[1])
         self.classes = saved.names("classes", self.layers[-1][0].shape[1])
-        self.is_mean = saved.notes.get("average", "mean") == "mean"
         self.features, self.edges = told.features, [np.zeros((0, 2), np.int64)]
         self.places: Dict[bytes, int] = {}
         self.found: List[int] = []  # of each node its row, without features
@@ -509,7 +531,7 @@ class Gnn(Predictor):
         codes = np.unique(np.r_[ends[:, 0] * count + ends[:, 1], ends[:, 1] * count + ends[:, 0]])
         node, other = codes // max(1, count), codes % max(1, count)
         own = 1.0 + np.bincount(node, minlength=count)
-        weight = 1 / (own[node] if self.is_mean else np.sqrt(own[node] * own[other]))
+        weight = 1 / own[node]
 
         def gather(values: Array) -> Array:
             """Of each node the weighted sum over it and its neighbours."""
@@ -532,7 +554,7 @@ class Gnn(Predictor):
 PREDICTORS = {"complex": Kge, "rescal": Kge, "skip-gram": Wv, "factors": Mf, "wide & deep": Ctr,
               "graph convolution": Gnn, "lda": Lda, "lasso": Lasso}
 # Who takes which option: others have no use for it.
-OPTIONS = {"known": (Mf,), "features": (Gnn,), "best": (Kge, Wv, Mf, Lda, Nearest)}
+OPTIONS = {"known": (Kge, Mf), "features": (Gnn,), "best": (Kge, Wv, Mf, Lda, Nearest)}
 
 
 def predictor(told: Any) -> Predictor:

@@ -29,7 +29,7 @@ class Saved:
         except (AttributeError, KeyError, TypeError, ValueError):
             self.tensors = {}
         if not self.tensors:
-            raise self.problem("is no model in safetensors, or is cut off or damaged")
+            raise self.problem("is no model in safetensors, or is cut off or damaged: MODEL is named first")
 
     def problem(self, what: str) -> Problem:
         return Problem(f"{self.path}: {what}")

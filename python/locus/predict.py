@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any, List, Optional
 
-from ._command import count, parser, run
+from ._command import Problem, count, parser, run
 
 HELP = """One line in, one line out. Lines have the form of the training data, with the answer or without:
   kge    subject, relation, object with tabs between: the score; with ? as the subject or the object the best
@@ -44,21 +44,24 @@ def predict(told: Any) -> None:
     told.path = "stdin" if told.file == "-" else told.file
     model, out, form = predictor(told), sys.stdout.buffer, as_json if told.json else as_text
     with sys.stdin.buffer if told.file == "-" else open(told.file, "rb") as stream:
-        step, last = max(1, (1 << 22) // model.width), 0
+        step = max(1, (1 << 22) // model.width)
         for lines, number in batches(stream, told.path):
-            last = number + len(lines) - 1
             for _, run_ in itertools.groupby(lines, lambda line: line.count(b"\t")):  # they ask the same
                 while some := list(itertools.islice(run_, step)):
                     model.first = number
-                    out.writelines(form(each) + b"\n" for each in model.answer(some))
+                    out.writelines(form(each) + b"\n" for each in model.answer_until(some))
                     number += len(some)
             out.flush()
     out.writelines(form(each) + b"\n" for each in model.finish())
     if model.missed:
-        count_ = f"{model.missed_lines} line{'s' * (model.missed_lines != 1)}"
-        hint = f'; these are all lines: "locus prepare {model.program}" converts other forms'
-        print(f"locus predict: {count_} with {model.what} that the model does not know: {model.missed} in all, "
-              f"{model.missed_first}{hint * (model.missed_lines == last)}", file=sys.stderr)
+        said = (f"{model.missed_lines} line{'s' * (model.missed_lines != 1)} with {model.what} that the model does not "
+                f"know: {model.missed} in all, {model.missed_first}")
+        if model.missed > model.known_names:
+            said += (f'; are the names others (1.0 is not 1), or the columns in another order? "locus prepare '
+                     f'{model.program}" converts other forms')
+        if not model.known_names:
+            raise Problem(f"nothing is known of {told.path}: {said}")
+        print(f"locus predict: {said}", file=sys.stderr)
 
 
 def main(words: Optional[List[str]] = None) -> int:
@@ -66,8 +69,8 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("model", metavar="MODEL", help="a safetensors file of any of the programs")
     of.add_argument("file", metavar="FILE", nargs="?", default="-", help="lines; without, or with -: stdin")
     of.add_argument("--best", type=count, metavar="N", help="answers of a question (10); lda: topics, else all in their order")
-    of.add_argument("--known", metavar="FILE", help="mf: rows, columns and values that are known, to train with, say: they "
-                    "are left out of a row's best, and rows that the model does not know get factors by them")
+    of.add_argument("--known", metavar="FILE", help="what is known, to train with, say. kge: facts, mf: ratings: they are left "
+                    "out of the best answers; and rows that the model of mf does not know get factors by them")
     of.add_argument("--features", metavar="FILE", help="gnn: of the nodes, for a model that was trained with features")
     of.add_argument("--near", metavar="TENSOR", help="lines are names of rows of this table, such as rows, columns, "
                     "relations, vectors: the nearest ones by the cosine")

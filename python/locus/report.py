@@ -15,6 +15,7 @@ import sys
 import time
 import unicodedata
 from html import escape
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._command import Problem, parser
@@ -199,7 +200,7 @@ class Series(NamedTuple):
     y: Array  # NAN: a gap
 
 
-# Fixed colours, by class, in light and in dark: programs for slides know no variables.
+# By class, in light and in dark.
 CLASSES = ("paper", "ink", "dim", "grid", *(f"c{i}" for i in range(LINES_MAX)))
 LIGHT = ("#ffffff", "#1c1c1c", "#5a5a5a", "#e4e4e4", "#1b69b0", "#c96a0a", "#2f8a4e", "#9a3fa0", "#c0392b", "#6b6b6b",
          "#0e8a93", "#8a6d00")
@@ -219,9 +220,8 @@ def _put(x: float, y: float, text: str, size: int = 11, colour: str = "dim", anc
             f'text-anchor="{anchor}">{_text(text)}</text>\n')
 
 
-def _svg(width: int, height: int, more: str = "") -> str:
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-            f'{more}>\n')
+def _svg(width: int, height: int) -> str:
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
 
 
 def _ticks(low: float, high: float) -> List[float]:
@@ -288,7 +288,7 @@ def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[fl
         out.append(_put(at(tick * unit, low)[0], bottom + 16, _show(tick, 6), anchor="middle"))
     out.append(_put(LEFT + width / 2, bottom + 33, unit_name, anchor="middle"))
     for i, s in enumerate(series):
-        out.append(_line(s, i % LINES_MAX, at, not names))
+        out.append(_line(s, i % LINES_MAX, at))
         if names:
             x, y = 12 + i % 3 * each, 36 + 15 * (i // 3)
             out += [f'<rect class="c{i % LINES_MAX}" fill="currentColor" x="{x}" y="{y - 8}" width="9" height="9"/>\n',
@@ -296,7 +296,7 @@ def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[fl
     return "".join(out) + "</svg>\n"
 
 
-def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, float]], is_alone: bool) -> str:
+def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, float]]) -> str:
     shown = [at(x, y) for x, y in zip(s.x, s.y) if math.isfinite(y)]
     pieces = [[at(x, y) for x, y in zip(s.x[some], s.y[some])]
               for some in np.split(np.arange(len(s.y)), np.flatnonzero(np.diff(np.isfinite(s.y))) + 1)
@@ -306,8 +306,6 @@ def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, floa
             " ".join("%.1f,%.1f" % point for point in piece) + '"/>\n' for piece in pieces]
     out += ['<circle fill="currentColor" cx="%.1f" cy="%.1f" r="2"/>\n' % point
             for point in shown if len(shown) <= DOTS_MAX]
-    if len(shown) == 1 and is_alone:  # the axis does not say how much it is
-        out.append(_put(shown[0][0], shown[0][1] - 7, _show(s.y[np.isfinite(s.y)][0]), 11, f"c{colour}", "end"))
     return "".join(out) + "</g>\n"
 
 
@@ -387,18 +385,19 @@ def _curve(run: Run, name: str) -> List[Series]:
             for rank, (t, y) in of]
 
 
-def _charts(run: Run) -> Iterator[str]:
+def _charts(run: Run) -> List[str]:
+    """Of what has two points: the table has the last of each."""
     nodes = {rank: node for rank, node in run.nodes.items() if len(node.t)}
     p, seconds = Pieces(run, max((len(node.t) for node in nodes.values()), default=0)), run.seconds()
-    for name in run.curves:
-        if name not in (TRAINED, TRAINED_REMOTE):
-            yield chart(name, _curve(run, name), seconds, from_zero=name.endswith(" a second"))
+    drawn: List[Tuple[str, List[Series], Optional[float], bool]] = [
+        (name, _curve(run, name), None, name.endswith(" a second")) for name in run.curves if name not in (TRAINED, TRAINED_REMOTE)]
     if nodes:
         sums = [Series(label, p.x, np.nansum([p.change(node, part) for node in nodes.values()], axis=0))
                 for label, part in (("main copy here", "local"), ("replica here", "replica"), ("other node", "remote"))]
-        yield chart("Keys accessed a second, all nodes", sums, seconds)
-    for title, of, top in PANELS if nodes else ():
-        yield chart(title, _spread(p.x, {rank: of(p, node) for rank, node in nodes.items()}), seconds, top)
+        drawn += [("Keys accessed a second, all nodes", sums, None, True)]
+        drawn += [(title, _spread(p.x, {rank: of(p, node) for rank, node in nodes.items()}), top, True) for title, of, top in PANELS]
+    return [chart(title, series, seconds, top, from_zero) for title, series, top, from_zero in drawn
+            if any(np.count_nonzero(np.isfinite(s.y)) > 1 for s in series)]
 
 
 # ---- pages ----
@@ -444,7 +443,7 @@ def _nodes_table(run: Run) -> str:
                      f"{n.total('shards_s'):.1f}", f"{n.total('cpu_s'):.1f}",
                      f"{1e-6 * max(n.count['resident'], default=0):.0f}",
                      "yes" if n.has_ended else "no: it was killed, or still runs"])
-    head = ("node", "keys accessed", "without the network, %", "rows that came", "replicas that came", "MB sent",
+    head = ("node", "keys accessed", "without the network, %", "rows that came", "replicas that came", "MB sent in all",
             "shards' CPU, s", "CPU, s", "memory, MB", "ended in order")
     more = f"<p>and {run.size - NODES_SHOWN} more</p>\n" if run.size > NODES_SHOWN else ""
     return f"<h2>Nodes</h2>\n{_table(rows, head, 'numbers')}{more}" if run.nodes else ""
@@ -529,7 +528,7 @@ def _columns(all_: Sequence[Summary]) -> List[List[str]]:
     speed, remote = (" / ".join(dict.fromkeys(names)) for names in
                      ((s.speed_name for s in all_), (s.remote_name for s in all_)))
     rows = [["run", "what differs", "nodes", "workers of each", speed, RATIO, "seconds", "processor s",
-             *[f"{name}, last" for name in _each(all_)], remote, "MB sent"]]
+             *[f"{name}, last" for name in _each(all_)], remote, "MB sent in all"]]
     for s in all_:
         workers = {str(node.head.get("workers")) for node in s.run.nodes.values()} or {s.run.settings.get("--workers", "")}
         sent = sum(node.total("sent") for node in s.run.nodes.values())
@@ -555,19 +554,6 @@ def _pictures(all_: Sequence[Summary]) -> List[str]:
             series = [_curve(s.run, name)[0]._replace(label=s.name) for s in have]
             lines.append(chart(name, series, max(s.run.seconds() for s in all_), from_zero=False, size=WIDE))
     return out + lines
-
-
-def picture(all_: Sequence[Summary]) -> str:
-    """One SVG of all, for slides: the charts in two columns."""
-    x = y = row = 0
-    parts = []
-    for each in _pictures(all_):
-        height = int(re.findall(r'height="(\d+)"', each)[0])
-        parts.append(each.replace("<svg ", f'<svg x="{x}" y="{y}" ', 1))
-        x, row = (x + WIDE) % (2 * WIDE), max(row, height)
-        y, row = (y, row) if x else (y + row + 8, 0)
-    return (_svg(2 * WIDE, y + row + 8, ' font-family="Helvetica, Arial, sans-serif"') + f"<style>{_style()}</style>\n"
-            f'<rect class="paper" fill="currentColor" width="100%" height="100%"/>\n{"".join(parts)}</svg>\n')
 
 
 def comparison(all_: Sequence[Summary]) -> str:
@@ -610,34 +596,21 @@ def _prefix(word: str) -> str:
     return next((each for each in (word, word + ".parts") if _ranks(each) or os.path.lexists(each + ".run.jsonl")), word)
 
 
-def _save(path: str, text: str) -> None:
-    with open(sys.stdout.fileno() if path == "-" else path, "wb", closefd=path != "-") as file:
-        file.write(text.encode("utf-8", "replace"))
-
-
 def report(told: argparse.Namespace) -> None:
     if np is None:
         raise ImportError(name="numpy")
     prefixes = list(dict.fromkeys(map(_prefix, told.prefix)))
     runs = [read(prefix) for prefix in prefixes]
-    if len(runs) == 1 and not told.out.endswith(".svg"):
-        _save(told.out, page(runs[0]))
-        return
     all_ = [_summary(name, run) for name, run in zip(_names(prefixes), runs)]
-    _save(told.out, picture(all_) if told.out.endswith(".svg") else comparison(all_))
-    if told.out != "-":
-        print(table(all_), end="")
+    Path(told.out).write_text(comparison(all_) if len(all_) > 1 else page(runs[0]), "utf-8", "replace")
+    print(table(all_) if len(all_) > 1 else "", end="")
 
 
 def main(words: Optional[List[str]] = None) -> int:
     of = parser("report", ABOUT, MORE)
     of.add_argument("prefix", metavar="PREFIX", nargs="+", help="a run's files are PREFIX.RANK.report.jsonl")
-    of.add_argument("--out", metavar="FILE", default="-", help="write the page there, not to stdout; of several runs with "
-                    "the ending .svg the pictures alone. The table is printed then")
-    told = of.parse_args(words)
-    if told.out == "-" and sys.stdout.isatty():
-        of.error("the page is HTML: name a file, --out page.html")
-    return run_command("report", report, told)
+    of.add_argument("--out", metavar="FILE", required=True, help="write the page there, HTML; of several runs the table is printed")
+    return run_command("report", report, of.parse_args(words))
 
 
 if __name__ == "__main__":

@@ -194,7 +194,7 @@ class Options(Trainers):
     def observe(self, program, base, option, json="--json"):
         """What there is to see, but for what is never the same."""
         self.sh("rm -rf run && mkdir run")
-        said = self.sh(f"cd run && {command(0, program, base)} --out model {option} {json}").out
+        said = self.sh(f"cd run && {command(0, program, f'{base} --out model {option}')} {json}").out
         run = self.here / "run"
         files = sorted(str(path.relative_to(run)) for path in run.rglob("*") if path.is_file())
         digests = [sha256((run / name).read_bytes()).digest() for name in ("model", "other") if name in files]

@@ -24,6 +24,7 @@ USES = {
     "mf": [
         ("--json", "--data is missing"),
         ("--data - --test -", "- is stdin, which one option alone can have"),
+        ("--data=a --data b", "--data is given twice, and has one value (cat A B > ALL makes one)"),
         ("--data x --out -", "- would be stdout, where figures go"),
         ("--data x --implicit 4 --best 0", "--best must be 1 or more"),
         (f"{MF} --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
@@ -74,13 +75,13 @@ FORMS = [
         ("a\t\t1\n", "1: has an empty field"), ("user\titem\trating\n", '1: "rating" is no value: must be a number'),
         ("a\tb\t1\na\tb\tx\n", '2: "x" is no value'), ("a\tb\tnan\n", '1: "nan" is no value'),
         ("a\tb\t1e39\n", '1: "1e39" is no value: is too large'), ("a\tb\t1\n\n", "2: is empty"),
-        ("a\tb\t1\r\n", "1: has a carriage return in it"), ("a\tb\t1\na\0b\t1\n", "2: has a zero byte"),
+        ("a\tb\t1\r\n", "1: has a carriage return in it"), ("\x1f\udc8b\x08", "1: is what gzip made: zcat FILE | "), ("a\tb\t1\na\0b\t1\n", "2: has a zero byte"),
         ("\ufeffa\tb\t1\n", "1: begins with a byte order mark")]),
     ("mf", "row TAB column TAB value", f"{MF} --test bad", [("a\tb\n", "1: has 2 fields")]),
     ("ctr", "weight", f"{CTR} --weights bad", [("1 2:1\n0 2:1\n", '1: "1 2:1" is no weight: must be a number')]),
     ("kge", "head TAB relation TAB tail", "--data graph", [
         ("a b c\n", "1: has 1 field with tabs between, not 3"), ("a\tr\tb\na\tr\n", "2: has 2 fields"),
-        ("a\tr\tb\t1\n", "1: has 4 fields"), ("a\tr\tb\n\n", "2: is empty"),
+        ("a\tr\tb\t1\n", "1: has 4 fields"), ("Head\trelation\ttail\na\tr\tb\n", "1: is a heading: leave it away"), ("a\tr\tb\n\n", "2: is empty"),
         ("a\tr\tb\r\n", "1: has a carriage return in it")]),
     ("ctr", "label index:value ..., or label field:index:value ...", "--data bad", [
         ("hello\n", '1: "hello" is no label: must be 1 for a click'), ("1 2:1\n2 2:1\n", '2: "2" is no label'),
@@ -91,7 +92,7 @@ FORMS = [
         ("1 2:1\n0 2000000000:1\n", "must be a whole number from 0 to 1073741823"), ("1 2:1\n\n", "2: is empty"), ("1\n0\n", "has no features")]),
     ("gnn", "node TAB node", "--data bad --labels bad", [
         ("0 1\n1 2\n", "1: has 1 field with tabs between, not 2"), ("0\t1\n1\t2\t0.5\n", "2: has 3 fields"),
-        ("0\t1\n\n", "2: is empty")]),
+        ("0\t1\n\n", "2: is empty"), ("source\ttarget\n0\t1\n", "1: is a heading: leave it away")]),
     ("gnn", "node TAB class", "--data edges --labels bad", [("0\tx\n1 y\n", "2: has 1 field with tabs between, not 2")]),
     ("gnn", "node TAB train|val|test", "--data edges --labels edges --split bad", [
         ("0\ttraining\n", '1: "training" is no purpose: must be train, val or test')]),
@@ -154,7 +155,7 @@ class Refusals(Trainers):
             for text, part in rows + [("", "is empty")] * (not is_docword):
                 with self.subTest(program=program, options=options, text=text):
                     where = "graph/train.txt" if program == "kge" else "bad"
-                    (self.here / where).write_text(text, newline="")
+                    (self.here / where).write_text(text, newline="", errors="surrogateescape")
                     ended = self.train(program, options, status=1)
                     self.assertRegex(ended.err, rf"locus-{program}: {where}[: ].*{re.escape(part)}.*(\?|(?<!\?)\.) A line must "
                                      rf'be "{re.escape(form)}"; "locus prepare {program}" converts other forms\n$')
@@ -164,6 +165,12 @@ class Refusals(Trainers):
         for program, options, part in FILES:
             with self.subTest(program=program, options=options):
                 self.program_refuses(program, 1, options, part)
+
+    def test_stdin_is_of_one_node(self):
+        self.write_data()
+        for line in "locus run -n 2 locus-mf --data - < ratings", "OMPI_COMM_WORLD_SIZE=2 locus-mf --data - < ratings":
+            self.assertIn("several nodes cannot read stdin: write a file that all of them see\n", self.sh(line, 2).err)
+        self.sh("locus run -n 1 locus-mf --data - --epochs 1 < ratings")
 
     def test_nodes_that_differ_in_their_options_are_refused(self):
         self.write_data()
@@ -189,7 +196,7 @@ class Irregular(Trainers):
         for kind, make in makers.items():
             make(self.here / "file")
             for line, part in (("trace file", "cannot read file: it is "),
-                               ("report file", "file.0.report.jsonl cannot be read: it is "),
+                               ("report file --out page", "file.0.report.jsonl cannot be read: it is "),
                                ("checkpoint verify model", "manifest.json: it is no regular file")):
                 with self.subTest(kind=kind, line=line):
                     ended = self.sh(f"ulimit -v {limit} && timeout 60 locus {line}", None)

@@ -11,7 +11,7 @@ class Results(Trainers):
         self.write_data()
         ended = self.train("kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 2 --report page.html")
         self.assertRegex(ended.out, r"(?s)60 entities, 6 relations.*epoch   2   loss.*valid       MRR [01]\..*test        MRR [01]\.")
-        self.assertIn(">MRR, valid, filtered<", (self.here / "page.html").read_text())
+        self.assertIn(">MRR, valid, filtered, last<", (self.here / "page.html").read_text())
         self.assertNotIn("\r", ended.err)
         # On a terminal there is a bar, for as long as a step takes.
         bar = self.start("exec locus-kge --data graph --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",

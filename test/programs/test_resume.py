@@ -72,6 +72,16 @@ class Resume(Trainers):
                 self.assertIn("goes on behind epoch 3 (", resumed.out)
                 self.sh("cmp plain whole && cmp plain resumed")
 
+    def test_who_ends_a_training_is_told_what_is_kept(self):
+        for more, number, part in (("", signal.SIGINT, "nothing is written; --checkpoint DIR keeps what is trained"),
+                                   ("--baseline", signal.SIGTERM, "nothing is written"),
+                                   ("--checkpoint model", signal.SIGTERM, "--checkpoint model --resume goes on behind epoch ")):
+            job = self.start(f"exec locus-mf --data ratings --rank 4 --epochs 1000000 {more}")
+            job.await_text("checkpoint behind epoch 2 " if "model" in more else "epoch   2")
+            job.send(number)
+            self.assertEqual(job.wait(), 128 + number, job)
+            self.assertRegex(job.err, f"(^|\n)locus-mf: ended by a signal: {part}[0-9]*\n$")
+
     def test_training_goes_on_within_an_epoch(self):
         """By time there are checkpoints within an epoch, here behind each of its parts."""
         kge = "--data graph --dim 16 --batch 24 --negatives 20 --lr 0.2 --epochs 2"
@@ -191,8 +201,12 @@ class Resume(Trainers):
             with self.subTest(line=line, wrong=wrong):
                 line = f"locus-{line} --checkpoint model"
                 self.sh(f"rm -rf model && {line} {first}")
-                self.assertIn("is of other data, or of other options than these: only what ends",
-                              self.sh(f"{line} {wrong} --resume", 2).err)
+                said = self.sh(f"{line} {wrong} --resume", 2).err
+                option = [] if re.search("fewer-|others|^$", wrong) else wrong.split()[-2:]
+                self.assertRegex(said, f"is of {option[0]} .*, not {option[1]}: give the same" if option else
+                                 "is of other data, or of other options than these: only what ends")
+                self.assertIn("goes on behind", self.sh(f"{line} {first} --resume && rm model/options").out)
+                self.assertIn("is of other data, or of other options", self.sh(f"{line} {wrong} --resume", 2).err)
                 self.assertIn("goes on behind epoch ", self.sh(f"{line} {other} --resume").out)
 
     def test_what_would_be_another_training_is_refused(self):
@@ -209,9 +223,9 @@ class Resume(Trainers):
                 ("--checkpoint model --checkpoint-every -1s", 2, 'not "-1s"'),
                 ("--checkpoint model --resume", 0, "no checkpoint in model yet: from the beginning"),
                 ("--checkpoint model", 2, "there are checkpoints in model already"),
-                ("--checkpoint model --resume --lr 0.3", 2, "is of other data, or of other options"),
-                ("--checkpoint model --resume --seed 2", 2, "is of other data, or of other options"),
-                ("--checkpoint model --resume --dim 32", 2, "has rows of 32 floats here, of 16 in"),
+                ("--checkpoint model --resume --lr 0.3", 2, "the checkpoint in model is of --lr 0.1, not 0.3: give the same, or another folder"),
+                ("--checkpoint model --resume --seed 2", 2, "is of --seed 1, not 2"),
+                ("--checkpoint model --resume --dim 32", 2, "is of --dim 16, not 32"),
                 ("--checkpoint model --resume --technique static --epochs 2", 0, "goes on behind epoch ")):
             with self.subTest(options=options):
                 ended = self.train("kge", f"--data graph --dim 16 --epochs 1 {options}", status=status)

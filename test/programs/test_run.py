@@ -14,13 +14,18 @@ CTRL_C = "\003"
 
 class CommandLine(support.TestCase):
     def test_help_and_version(self):
-        for arguments, part in (("", "locus run -n 4"), ("run --help", "--restarts N"), ("--version", "locus ")):
+        for arguments, part in (("", "locus run -n 4"), ("", "locus predict MODEL FILE"), ("", "locus export MODEL "), ("run -n1 echo x", "x"),
+                                ("", "locus prepare mf "), ("run --help", "--restarts N"), ("--version", "locus ")):
             self.assertIn(part, self.must(f"{LOCUS} {arguments}"))
 
     def test_wrong_arguments_are_refused(self):
         self.refuses_all(LOCUS, [
             ("fly", 2, 'no command "fly"; locus --help lists them'),
             ("docter", 2, 'no command "docter": is it meant to be doctor?'),
+            ("preprare", 2, 'no command "preprare": is it meant to be prepare?'),
+            ("train", 2, 'no command "train"; locus --help lists them'),
+            ("run -n 2 --nodes 2 true", 2, "--nodes is given twice, and has one value"),
+            ("run -n2x true", 2, 'from 1 to 4096, not "2x"'),
             ("run", 2, "which program?"),
             ("run true", 2, "how many nodes?"),
             ("run -n", 2, "-n needs a value"),

@@ -45,7 +45,9 @@ class Ended:
 
 
 def command(nodes, program, options=""):
-    """The line that runs a program alone (0 nodes: without the launcher), or on so many nodes."""
+    """The line that runs a program alone (0 nodes: without the launcher), or on so many nodes. Of an option that comes again
+    the last is told: programs refuse both."""
+    options = re.sub(r"(?:^| )(--[a-z-]+)(?![\w=-])(?: (?!--)\S+)?(?=.* \1(?: |$))", "", options)
     return f"locus run -n {nodes} -- locus-{program} {options}" if nodes else f"locus-{program} {options}"
 
 

@@ -91,7 +91,8 @@ class Predict(Hand):
                   'Anna\tx\t4.25\n"Bob, #1"\t\ufeffz\t5.5\n"Bob, #1"\ty \t3.625\nEve\tx\t3\nEve\tw\t3\nAnna\tw\t3.25\n',
                   '3 lines with names that the model does not know: 4 in all, the first is "Eve" in line 4')
         self.says("", "Eve\tw\nAnna\tv\nAnna\tx\nEve\tv", "Eve\tw\t3\nAnna\tv\t3.25\nAnna\tx\t4.25\nEve\tv\t3\n",
-                  '3 lines with names that the model does not know: 5 in all, the first is "Eve" in line 1')
+                  '3 lines with names that the model does not know: 5 in all, the first is "Eve" in line 1; '
+                  'are the names others (1.0 is not 1), or the columns in another order? "locus prepare mf" converts other forms')
         self.says("--json", "Anna\tx", '{"event":"prediction","row":"Anna","column":"x","rating":4.25}\n')
         self.says("--best 2", 'Anna\nEve\n"Bob, #1"',
                   'Anna\t\ufeffz\t7.25\ty \t5.875\nEve\n"Bob, #1"\t\ufeffz\t5.5\ty \t3.625\n',
@@ -132,21 +133,32 @@ class Predict(Hand):
 
     def test_lines_of_another_form_are_refused(self):
         self.write_ratings()
-        self.says("", "Anna,x\nEve,y", "Anna,x\nEve,y\n",
-                  '2 lines with names that the model does not know: 2 in all, the first is "Anna,x" in line 1; these are all lines: '
-                  '"locus prepare mf" converts other forms')
+        answers = [self.call(predict, self.model, lines=lines)[:2] for lines in (b"Anna\nBob\n\n", b"Anna\tx\nx\ty\r\n")]
+        self.assertIn("stdin:1: expected text whose lines end with a line feed alone, found what gzip made: zcat FILE | ",
+                      self.call(predict, self.model, lines=b"\x1f\x8b\x08\0")[2])
+        self.assertEqual(answers[1], (1, "Anna\tx\t4.25\n"))
+        self.assertEqual((answers[0][0], answers[0][1].count("\n")), (1, 2))
         wanted = "expected row, column and value with tabs between, a row and a column, or a row, found"
         for lines, part in (("Anna\tx\nuser\titem\trating", f'stdin:2: {wanted} "user\titem\trating"; "locus prepare mf'),
                             ("Anna\tx\n\n", f"stdin:2: {wanted} an empty line"), ("a\tb\t1\t2", f"stdin:1: {wanted}"),
                             ("Anna\tx\nAnna\tx\r\n", "stdin:2: expected text whose lines end with a line feed alone"),
                             ("\ufeffAnna\tx", "with a line feed alone, found a byte order mark"),
-                            ("Anna\0", "found a byte 0"), ("Anna\tx\tnan", "stdin:1"), ("Anna\t\t1", "stdin:1")):
+                            ("Anna\0", 'found a byte 0; "locus prepare" converts'), ("Anna\tx\tnan", "stdin:1"), ("Anna\t\t1", "stdin:1")):
             self.refuses("", lines, part)
         (self.here / "known").write_text("Anna\tx\t1\nAnna\ty\n")
         self.refuses(f"--known {self.here}/known", "", "known:2: expected row, column and value with tabs between, found")
         for options, part in ((f"--known {self.here}/none", "none: No such file"), ("--features x", "--features has no effect"),
                               ("--near rows --known x", "--known has no effect with --near"), ("--best 0", "usage: ")):
             self.refuses(options, "", part, status=2 if "usage" in part else 1)
+
+    def test_of_what_nothing_is_known_of_is_a_failure(self):
+        self.write_ratings()
+        for options, lines in ("", "Anna,x\nEve,y"), ("", "x\tAnna"), ("--near rows", "x"), ("--json", "Anna.0\tx.0"):
+            self.refuses(options, lines, "nothing is known of stdin: ")
+            self.refuses(options, lines, "are the names others (1.0 is not 1), or the columns in another order?")
+        write_model(self.model, {"model": "lasso", "loss": "squared", "intercept": "1"}, coefficients=np.array([2.]))
+        self.refuses("", "3:1\n2:1", "nothing is known of stdin: 2 lines with columns")
+        self.says("", "0\n", "1\n")
 
     def test_near_finds_rows_of_every_table(self):
         self.write_ratings()
@@ -171,7 +183,10 @@ class Predict(Hand):
                   "a\tr\t?\tb\t1\ta\t0\nb\tr\ta\t-1\nb\ta\t0\tthe c\t0\n?\tr\tb\tthe c\t2\ta\t1\n?\tq\tb\n",
                   '1 line with names that the model does not know: 1 in all, the first is "q" in line 5')
         self.says("--best 1", "the c", "the c\ta\t1\n")
-        self.refuses("", "a\tr", "stdin:1: expected subject, relation and object")
+        for line in "a\tr", "a\t?\tb":
+            self.refuses("", line, "stdin:1: expected subject, relation and object with tabs between, of which subject or object")
+        (self.here / "known").write_text("a\tr\tb\nthe c\tr\tb\nd\tr\tb\n")
+        self.says(f"--known {self.here}/known", "a\tr\t?\n?\tr\tb", "a\tr\t?\ta\t0\tthe c\t0\n?\tr\tb\tb\t0\n")
         # A question for subjects has the second row, times 3: the score of b for a is that of 3 a.
         self.write_graph("true", 2)
         self.says("--best 1 --json", "?\tr\ta", '{"event":"prediction","subject":"?","relation":"r","object":"a",'
@@ -182,8 +197,9 @@ class Predict(Hand):
         self.says("--best 1", "a\tr\tb\nb\tr\ta\n?\tr\tb", "a\tr\tb\t61\nb\tr\ta\t59\n?\tr\tb\tb\t133\n")
 
     def test_wv_finds_near_words_and_analogies(self):
-        write_model(self.model, {"model": "skip-gram", "dim": "2"}, inputs=[[2, 0], [0, 3], [3, 4], [-1, 0]],
-                    word_names="east\nnorth\nne\n#west, far\n")
+        write_model(self.model, {"model": "skip-gram", "dim": "2"}, inputs=[[2, 0], [0, 3], [3, 4], [-1, 0], [0, 0]],
+                    word_names="east\nnorth\nne\n#west, far\nnever\n")
+        self.says("--best 9", "never\n#west, far", "never\n#west, far\tnorth\t0\tne\t-0.6\teast\t-1\n")
         self.says("--best 2", "east", "east\tne\t0.6\tnorth\t0\n")
         self.says("", "#west, far\tnorth\teast\nne me\n#west, far",
                   "#west, far\tnorth\teast\tne\t0.894427191\nne\tme\tnan\n"
@@ -220,7 +236,7 @@ class Predict(Hand):
 
     def test_ctr_reads_libsvm_and_libffm(self):
         """0.5 - 2, and 0.25 * 1 + 0.125 * 4 + 0.25; nothing known; then -1 - 0.5, and 0.125 * 2 - 0.25 + 0.25."""
-        notes = {"model": "wide & deep", "format": "libsvm", "dim": "1", "fields": "2"}
+        notes = {"model": "wide & deep", "dim": "1", "fields": "2"}
         model = {"wide": [.5, -1], "vectors": [[1], [2]], "layer0_weight": [[.25], [.125]], "layer0_bias": [.25]}
         write_model(self.model, notes, **model)
         told, nothing, other = "0.377540669\n", "0.562176501\n", "0.222700139\n"
@@ -231,8 +247,6 @@ class Predict(Hand):
             self.refuses("", lines, f"stdin:{1 + lines.count(chr(10))}: expected index:value or field:index:value")
         write_model(self.model, notes, **{**model, "features": "7\n300000000\n"})
         self.says("", "300000000:2 7:-1", "0.201813222\n")
-        write_model(self.model, {**notes, "format": "csv"}, **model)
-        self.refuses("", "", 'was trained with columns: train again with what "locus prepare ctr" makes of them')
 
     def test_gnn_sums_over_neighbours(self):
         """Of a - b - c the hidden values are the mean of the embeddings less 1; the second layer says as much of "yes" as
@@ -243,13 +257,12 @@ class Predict(Hand):
                   '1 line with nodes that the model does not know: 1 in all, the first is "c" in line 2')
         self.refuses("--features x", "a\tb", "was trained without features: --features has no effect")
         self.refuses("", "a\tb\na b", "stdin:2: expected node and node with a tab between")
-        # Values 3 (0.75 * 4), -4, 4; of 0 - 1 - 2 edges weigh 6^-1/2, nodes 1/2, 1/3, 1/2: hidden 0, 1.5244, 0.3670; sums
-        # 0.6223, 0.6580, 0.8058.
-        write_model(self.model, {"model": "graph convolution", "average": "symmetric"}, layer1_weight=[[4], [-4]],
+        # Values 3 (0.75 * 4), -4, 4: means -1/2, 1, 0, so hidden 0, 1, 0: means 1/2, 1/3, 1/2.
+        write_model(self.model, {"model": "graph convolution", "average": "mean"}, layer1_weight=[[4], [-4]],
                     layer2_weight=[[1, 0]], layer2_bias=[0, 1])
         (self.here / "features").write_text("0\t0:3 9:1\n2\t0:1\n1\t1:1\n")
         self.says(f"--features {self.here}/features", "0\t1\n1\t2\n",
-                  "0\t1\t0.593309658\n1\t1\t0.584684809\n2\t1\t0.548388324\n",
+                  "0\t1\t0.622459331\n1\t1\t0.660757\n2\t1\t0.622459331\n",
                   '1 line with features that the model does not know: 1 in all, the first is "9" in line 1')
         for text, line in (("0\t0:1\n0\t0:2\n", 2), ("0 0:1\n", 1), ("0\t0:1,1:2\n", 1)):
             (self.here / "features").write_text(text)
@@ -269,7 +282,7 @@ class Predict(Hand):
             self.refuses("", "", part)
         for data in b"", b"1", b"\xff" * 9:
             self.model.write_bytes(data)
-            self.refuses("", "", "is no model in safetensors")
+            self.refuses("", "", "is no model in safetensors, or is cut off or damaged: MODEL is named first")
         notes = {"model": "factors", "rank": "2", "mean": "0"}
         write_model(self.model, notes, rows=[[1], [2]], columns=[[1, 2]])
         self.refuses("", "", 'its tensor "rows" has the shape [2, 1], which does not fit the others')

@@ -71,6 +71,8 @@ TEST(args, wrong_options_are_refused_with_value_and_range)
     static const char *const cases[][2] = {
         {"--fly", "there is no option \"--fly\"; --help lists them"},
         {"--cuont 3", "\"--cuont\": is it meant to be --count? --help lists all"},
+        {"--count 3 --count=4", "--count is given twice, and has one value: leave one out"},
+        {"--colour red --flag --flag --colour red", "--colour is given twice"},
         {"--flag=1", "--flag takes no value"},
         {"--count", "--count needs a value: N"},
         {"--count 0", "--count takes a whole number from 1 to 1000, not \"0\""},
@@ -202,11 +204,11 @@ TEST(args, each_tells_options_with_their_values)
 {
     parse_line("--flag --real -0.5 --colour green");
     *told = '\0';
-    args_each(tell, &got);
+    args_each(0, tell, &got);
     CHECK_EQ(strcmp(told, "--flag=yes --count=7 --real=-0.5 --text=none --colour=green "), 0);
     got.text = NULL; /* nobody gave one */
     *told = '\0';
-    args_each(tell, &got);
+    args_each(0, tell, &got);
     CHECK_STR(told, " --real=-0.5 --colour=green ");
 }
 

@@ -78,7 +78,7 @@ TEST(wv, text_that_is_none_is_refused_with_its_line)
     memset(longest, 'x', sizeof longest);
     longest[1] = longest[3] = '\n';
     file_of("fine\nal\0so\n", 11);
-    ends_with(read_all, NULL, 1, "text:2: has a zero byte: is this text?");
+    ends_with(read_all, NULL, 1, "text:2: has a zero byte: is it of gzip (zcat FILE |)?");
     file_of("one\ntwo\r\nthree\n", 0);
     ends_with(read_all, NULL, 1, "text:2: has a carriage return in it");
     file_of("\xEF\xBB\xBFone\n", 0);
