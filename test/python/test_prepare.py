@@ -600,7 +600,7 @@ class Graphs(Case):
             ("p edge 3 9\ne 1 2\ne 2 3\n", "gnn in", R("9 edges; found 2")),
             ("p edge 3 2\ne 0 2\ne 2 3\n", "gnn in", R("in:2: expected DIMACS.* nodes from 1")),
             ("p edge 999999999999 1\ne 1 2\n", "gnn in", R("its head says 999999999999.*is its head right")),
-            ("1 a\n2 b\n#\n1 3\n", "gnn in", R("in:4: expected TGF")),
+            ("1 a\n2 b\n#\n1 3\n", "gnn in", R("in:4: expected TGF.*--format table")),
             ("*Vertices 2\n*Edges\n1 3\n", "gnn in", R("in:3: expected Pajek")),
             ("*Vertices 2\n*Partition x\n1\n", "gnn in", R("in:2: expected Pajek")),
             ("*Vertices 2\n*Matrix\n0 1\n1 0\n", "gnn in", R("in:2: expected Pajek")),
@@ -614,6 +614,12 @@ class Graphs(Case):
             (MATRIX + "pattern general\n3 3 0\n", "gnn in", R("has no edges")),
             (EDGES, "gnn in --format xy", R("none of gnn's: table, metis")), (EDGES, "gnn in --names label", R("--names has no effect")),
         ))
+
+    def test_blank_lines_that_count_are_not_left_out(self):
+        Path("in").write_text("4 2\n2\n1 3\n2\n\n")
+        self.assertRegex(self.right("gnn in --format metis"), "2 edges of 4 nodes, metis\n.*1 node \\(4\\) without an edge")
+        Path("in").write_text("2\na b\n\n")
+        self.assertNotIn("blank", self.right("lda in --format gibbs", documents="2 0:1 1:1\n0\n"))
 
     def test_what_networkx_writes(self):
         networkx = library("networkx")

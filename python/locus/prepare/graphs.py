@@ -54,7 +54,7 @@ def _dimacs(source: Source, nodes: Nodes) -> Edges:
     need(size in (-1, count, 2 * count) or count == 2 * size, f"{size} edges; found {count}")
 
 
-@strictly("TGF: a node and its label; a lone #; two of the nodes and a label")
+@strictly("TGF: a node and its label; a lone #; two of the nodes and a label. --format table, if it is none")
 def _tgf(source: Source, nodes: Nodes) -> Edges:
     behind = False
     for line in source.words():
