@@ -216,13 +216,16 @@ class Tables(Case):
         Path("svm").write_text("1 1:2\n")
         Path("edges").write_text(EDGES)
         Path("facts").write_text("a\tr\tb\n")
+        Path("x.col").write_text("e 1 2\n")
         Path("in.columns.json").write_text("{}")
         for arguments, option in {
                 "mf in": "similarity", "mf in ": "vocabulary v", "wv in": "columns 1,2", "wv in ": "first 1", "mf m": "columns 1,2",
                 "ctr in": "columns 1,2", "ctr svm": "label 1", "ctr svm ": "like in", "ctr in --like in": "label rating",
                 "ctr in --like in ": "bins 5", "ctr in  --like in": "without rating", "gnn m": "columns 1,2", "gnn edges": "names id",
                 "gnn edges ": "class-columns 1,2", "gnn  edges": "first 1", "kge facts facts facts": "seed 2", "kge in": "decimal ,", "lda in --vocabulary svm": "like in",
-                "vectors in": "columns 1,2", "lasso svm": "format table"}.items():
+                "vectors in": "columns 1,2", "lasso svm": "format table",
+                "lasso svm ": "response m", "lasso m --response svm": "first 1", "gnn m ": "format table", "gnn x.col": "names id",
+                "gnn x.col ": "separator ,", "lda in --format gibbs": "comments #"}.items():
             self.refused(f"{arguments} --{option}", f"--{option.split()[0]} has no effect")
 
     def test_wrong_command_lines(self):
@@ -546,6 +549,8 @@ class Graphs(Case):
         gml = ('Creator "igraph"\nVersion 1\ngraph\n[\n  directed 0\n  node\n  [\n    id 1\n    name "a"\n  ]\n  node\n  [\n    id 2\n'
                '    name "b [x]"\n  ]\n  edge\n  [\n    source 1\n    target 2\n    weight 1e-05\n  ]\n  edge\n  [\n    source 1\n'
                '    target 2\n  ]\n]\n')
+        pajek = '*Vertices 3\n1 "a b"\n2 "c"\n3 "c"\n% two words\n*Arcs :1 "likes"\n1 2 3.5\n*Edges\n2 3\n*Arcslist\n3 1 2\n'
+        many = "".join(f"{i} v{i}\n" for i in range(1500))
         graphml = ('<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d0" for="node" '
                    'attr.name="label" attr.type="string"/><graph edgedefault="undirected"><node id="n0"><data key="d0">x</data>'
                    '</node><node id="n1"/><edge source="n0" target="n1"/></graph></graphml>')
@@ -556,6 +561,24 @@ class Graphs(Case):
             ("1 2 0.5\n2 3 0.25\n", "gnn in", {"edges": EDGES}),
             ("Source,Target,Type,Weight\n1,2,Undirected,1\n2,3,Undirected,1\n", "gnn in", {"edges": EDGES}),
             (MATRIX + "pattern symmetric\n3 3 2\n2 1\n3 2\n", "gnn in", {"edges": "2\t1\n3\t2\n"}),
+            ({"x.graph": "% c\n3 2\n2\n1 3\n2\n"}, "gnn x.graph", {"edges": EDGES}),
+            ({"x.graph": "3 2 001\n2 7\n1 7 3 9\n2 9\n"}, "gnn x.graph", {"edges": EDGES}),
+            ({"x.graph": "3 2 11 2\n5 5 2 7\n5 5 1 7 3 9\n5 5 2 9\n"}, "gnn x.graph", {"edges": EDGES}),
+            ("4 2\n2\n1 3\n2\n\n", "gnn in --format metis", {"edges": EDGES}),
+            ("c x\np edge 3 2\ne 1 2\ne 2 3\n", "gnn in", {"edges": EDGES}),
+            ("p sp 3 2\na 1 2 7\na 2 3 8\n", "gnn in", {"edges": EDGES}),
+            ("p max 3 2\nn 1 s\nn 3 t\na 1 2 7\na 2 3 8\n", "gnn in", {"edges": EDGES}),
+            ("e 1 2\ne 2 3\n", "gnn in --format dimacs", {"edges": EDGES}), ("e 1 2\ne 2 3\n", "gnn in --format table --columns 2,3", {"edges": EDGES}),
+            ("1 a\n2 b\n3 b\n#\n1 2 x y\n2 3\n", "gnn in", {"edges": EDGES}),
+            ("1 a\n2 b\n3 c\n#\n1 2 x y\n2 3\n", "gnn in", {"edges": "a\tb\nb\tc\n"}),
+            ("1 a\n2 b\n3 c\n#\n1 2 x y\n2 3\n", "gnn in --names id", {"edges": EDGES}),
+            (many + "#\n1 2\n2 3\n", "gnn in --names id", {"edges": EDGES}),
+            ("# 1\n2 0.5\n# 2\n3\n# 4\n", "gnn in --format lgl", {"edges": EDGES}),
+            ("#!/usr/bin/python\n1 2\n2 3\n3\n", "gnn in --format adjacency", {"edges": EDGES}),
+            ("# of pages\n# from to\n# 3 nodes, 2 edges\n1 2\n2 3\n", "gnn in", {"edges": EDGES}),
+            (pajek, "gnn in", {"edges": "1\t2\n2\t3\n3\t1\n3\t2\n"}),
+            (pajek.replace('3 "c"', "3 d"), "gnn in", {"edges": "a b\tc\nc\td\nd\ta b\nd\tc\n"}),
+            ("*Vertices 4 2\n*Edges\n1 3\n", "gnn in", {"edges": "1\t3\n"}),
             (gml, "gnn in", {"edges": "a\tb [x]\na\tb [x]\n"}),
             (gml.replace("name", "label"), "gnn in", {"edges": "a\tb [x]\na\tb [x]\n"}),
             (gml.replace('name "a"', 'name "b [x]"'), "gnn in", {"edges": "1\t2\n1\t2\n"}),
@@ -564,19 +587,39 @@ class Graphs(Case):
 
     def test_refused(self):
         self.all_cases((
-            ("e 1 2\ne 2 3\n", "gnn in", R("may be DIMACS, which grep .* makes a table; --format table")),
-            ("c x\np edge 3 2\ne 1 2\ne 2 3\n", "gnn in", R("DIMACS")), ("1 a\n2 b\n#\n1 2 x\n", "gnn in", R("TGF, which sed")),
-            ("*Vertices 2\n*Edges\n1 2\n", "gnn in", R("Pajek's, which NetworkX")), ("#x\na b\nb\n", "gnn in", R("has 1 field")),
-            ({"x.adjlist": "a b\nb\n"}, "gnn x.adjlist", R("read_adjlist")), ("% c\n3 2\n2\n1 3\n2\n", "gnn in", R("METIS, which awk")),
+            ("e 1 2\ne 2 3\n", "gnn in", R("may be dimacs, or a table.*--format dimacs or table")),
+            ("3 3\n2 3\n1 3\n1 2\n", "gnn in", R("may be metis, or a table")), ("#x\na b\nb\n", "gnn in", R("has 1 field")),
+            ("% c\n3 2\n2\n1 3\n2\n", "gnn in", R("may be metis, or a table")),
+            ("# 1\n2\n# 2\n3\n", "gnn in", R("may be lgl, or a table")), ("1 2\n# 2\n", "gnn in --format lgl", R("in:1: expected LGL")),
+            ("1 2 3\n2 4\n5\n6 7 8 9\n", "gnn in", R("may be adjacency, or a table.*--format")),
+            ("1 2 4.5\n2 3\n", "gnn in --format adjacency", R("in:1: .*without weights")),
+            ({"x.graph": "3 3\n2\n1 3\n2\n"}, "gnn x.graph", R("x.graph:4: .*3 vertices, 3 edges; found 3 and 2")),
+            ({"x.graph": "3 2\n2\n1 4\n2\n"}, "gnn x.graph", R("x.graph:3: expected METIS")),
+            ({"x.graph": "3 2\n2 3\n1\n2\n"}, "gnn x.graph", R("x.graph:4: .*a neighbour that has not it")), ({"x.graph": "1 1\n1 1\n"}, "gnn x.graph", R("or itself")),
+            ({"x.graph": ""}, "gnn x.graph", R("expected METIS")),
+            ("p edge 3 9\ne 1 2\ne 2 3\n", "gnn in", R("9 edges; found 2")),
+            ("p edge 3 2\ne 0 2\ne 2 3\n", "gnn in", R("in:2: expected DIMACS.* nodes from 1")),
+            ("p edge 999999999999 1\ne 1 2\n", "gnn in", R("its head says 999999999999.*is its head right")),
+            ("1 a\n2 b\n#\n1 3\n", "gnn in", R("in:4: expected TGF.*--format table")),
+            ("*Vertices 2\n*Edges\n1 3\n", "gnn in", R("in:3: expected Pajek")),
+            ("*Vertices 2\n*Partition x\n1\n", "gnn in", R("in:2: expected Pajek")),
+            ("*Vertices 2\n*Matrix\n0 1\n1 0\n", "gnn in", R("in:2: expected Pajek")),
+            ("*Vertices 999999999999\n*Edges\n1 2\n", "gnn in", R("is its head right")),
+            ("*Vertices 2\n1 a\n2 a\n*Edges\n1 2\n", "gnn in --names label", R("no labels, or some twice")),
             ("1 cites 2\n3 cites 1\n2 cites 3\n", "gnn in", R("which columns are source, target")),
             ({"x.gml": "graph [ node [ id 1 ] edge [ source 1 target 2 ] ]"}, "gnn x.gml", R("NetworkX cannot read it")),
             ({"x.graphml": "<graphml><graph>"}, "gnn x.graphml", R("NetworkX cannot read it")),
-            ("3 2\n2\n1 3\n2\n", "gnn in", R("METIS")),
             (MATRIX + "pattern general\n3 4 1\n2 1\n", "gnn in", R("3 rows and 4 columns")),
             (MATRIX + "pattern general\n999999999999 999999999999 1\n2 1\n", "gnn in", R("is its head right")),
             (MATRIX + "pattern general\n3 3 0\n", "gnn in", R("has no edges")),
-            (EDGES, "gnn in --format xy", R("none of gnn's")), (EDGES, "gnn in --names label", R("--names has no effect")),
+            (EDGES, "gnn in --format xy", R("none of gnn's: table, metis")), (EDGES, "gnn in --names label", R("--names has no effect")),
         ))
+
+    def test_blank_lines_that_count_are_not_left_out(self):
+        Path("in").write_text("4 2\n2\n1 3\n2\n\n")
+        self.assertRegex(self.right("gnn in --format metis"), "2 edges of 4 nodes, metis\n.*1 node \\(4\\) without an edge")
+        Path("in").write_text("2\na b\n\n")
+        self.assertNotIn("blank", self.right("lda in --format gibbs", documents="2 0:1 1:1\n0\n"))
 
     def test_what_networkx_writes(self):
         networkx = library("networkx")
@@ -584,11 +627,13 @@ class Graphs(Case):
         graph.add_node("alone")
         pairs = {frozenset(edge) for edge in graph.edges()}
         for write, name, options in ((networkx.write_gml, "x.gml", ""), (networkx.write_graphml, "x.graphml", ""),
-                                     (lambda g, p: networkx.write_edgelist(g, p, delimiter=",", data=False), "x.csv", "")):
+                                     (networkx.write_pajek, "x.net", ""), (lambda g, p: networkx.write_edgelist(
+                                         g, p, delimiter=",", data=False), "x.csv", ""),
+                                     (lambda g, p: networkx.write_adjlist(networkx.relabel_nodes(g, {"a b": "a_b"}), p), "x.adjlist", "")):
             with self.subTest(name=name):
                 write(graph, name)
                 said = self.right(f"gnn {name}{options}")
-                found = {frozenset(line.split("\t")) for line in Path("out/edges.txt").read_text("utf-8").splitlines()}
+                found = {frozenset(line.replace("a_b", "a b").split("\t")) for line in Path("out/edges.txt").read_text("utf-8").splitlines()}
                 self.assertEqual(found, pairs)
                 self.assertEqual("1 node (alone) without an edge" in said, name != "x.csv", said)
 
@@ -608,6 +653,9 @@ class Graphs(Case):
             ({"in": GML, "l": "1 x\n2 y\n"}, "gnn in --labels l", {"edges": "1\t2\n"}),
             ({"in": GML, "l": "a x\nb y\n"}, "gnn in --labels l", {"edges": "a\tb\n", "labels": "a\tx\nb\ty\n"}),
             ({"in": GML}, "gnn in --names id", {"edges": "1\t2\n"}),
+            ({"x.graph": "3 2\n2\n1 3\n2\n", "l": "x\ny\nx\n"}, "gnn x.graph --labels l", {"labels": "1\tx\n2\ty\n3\tx\n"}),
+            ({"x.col": "e 1 3\ne 2 3\n", "l": "x\ny\nz\n"}, "gnn x.col --labels l", {"labels": "1\tx\n2\ty\n3\tz\n"}),
+            ({"x.adjlist": "b c\na c\n", "l": "x\ny\nz\n"}, "gnn x.adjlist --labels l", R("no numbers: give a table")),
             ({"in": "1 2\n2 3\n", "l": "x\ny\nx\n"}, "gnn in --labels l", {"labels": "1\tx\n2\ty\n3\tx\n"}),
             ({"in": "1 2\n2 3\n", "l": "x\ny\nx\nx\n"}, "gnn in --labels l", R("--first says whether the first line is about node 0 or 1")),
             ({**wide, "l": "x\ny\nx\n"}, "gnn in --labels l", R("3 lines are about nodes in their order, and the graph has 4 nodes, 0 to 3")),
@@ -635,6 +683,10 @@ class Documents(Case):
             ("3\n4\n4\n3 4 4\n1 1 3\n1 2 2\n3 2 1\n", "lda in", {"documents": DOCUMENTS, "vocabulary": from_1}),
             ("\n3\n4\n4\n3 4 4\n1 1 3\n1 2 2\n3 2 1\n", "lda in", {"documents": DOCUMENTS}),
             (MATRIX + "real general\n3 4 4\n1 1 3\n1 2 2.0\n3 2 1\n3 4 4\n", "lda in", {"documents": DOCUMENTS}),
+            ("3 4 4\n1 3 2 2\n\n2 1 4 4.0\n", "lda in", {"documents": DOCUMENTS, "vocabulary": from_1}),
+            ({"m": "3 4 4\n1 3 2 2\n\n2 1 4 4\n", "m.clabel": "a\nb\nc\nd\n"}, "lda m", {"vocabulary": "a\nb\nc\nd\n"}),
+            ("2\nit was\na bright\n", "lda in --format gibbs", {"documents": "2 0:1 1:1\n2 2:1 3:1\n"}),
+            ("3\nit was\n\na bright\n", "lda in --format gibbs", {"documents": "2 0:1 1:1\n0\n2 2:1 3:1\n"}),
             ("b a b\n\na c\n", "lda in", {"documents": "2 0:2 1:1\n2 1:1 2:1\n", "vocabulary": "b\na\nc\n"}),
             ("1984\nit was\na bright\n", "lda in", {"documents": "1 0:1\n2 1:1 2:1\n2 3:1 4:1\n"}),
             ("2\nit was\na bright\n", "lda in --format text", {"vocabulary": "2\nit\nwas\na\nbright\n"}),
@@ -650,6 +702,11 @@ class Documents(Case):
             ("2 0:1 0:1\n", "lda in --format ldac", R("in:1: expected")),
             ("<DOC>\na b\n</DOC>\n", "lda in", R("XML, SGML or JSON")),
             ("1 2 3 4\n5 6\n", "lda in", R("has no words")),
+            ("2\nit was\na bright\n", "lda in", R("--format gibbs.*--format text")), ("3\na\n\nb\n", "lda in", R("--format gibbs")),
+            ("3\nit was\na bright\n", "lda in --format gibbs", R("GibbsLDA.*3; found 2")),
+            ("", "lda in --format gibbs", R("GibbsLDA")), ("", "lda in --format cluto", R("CLUTO")),
+            ("3 4 4\n1 3 2 2\n2 1 4 4\n", "lda in", R("slam leaves out: 3 rows, 4 entries; found 2, 4")),
+            ("1 4 1\n1 1e+05\n", "lda in", R("\"1e\\+05\" is no whole number")),
             ("d1\ten\tit was\nd2\ten\ta bright\n", "lda in", R("cut -f3-.*--format text")),
             ("3\n4\n9\n1 1 3\n", "lda in", R("in:4: .*9; found 1")),
             ("3\n4\n1\n1 5 3\n", "lda in", R("in:4: expected .*document, word and count")),
@@ -680,7 +737,12 @@ class Rows(Case):
             ("1.5 0:1 3:2\n", "lasso in --first 1", R("--first says it")),
             ("1.5 1:1 1:2\n", "lasso in --first 1", R("each index once")),
             ("x 1:1\n", "lasso in --first 1", R("in:1: expected response")),
-            (MATRIX + "real general\n2 3 1\n2 3 .5\n", "lasso in", R("dump_svmlight_file")),
+            ({"in": MATRIX + "real general\n2 3 2\n2 3 .5\n1 1 2\n", "y": "7\n8\n"}, "lasso in --response y", "7 1:2.0\n8 3:0.5\n"),
+            ({"in": MATRIX + "real general\n2 3 2\n2 3 .5\n1 1 2\n", "y": "%%MatrixMarket matrix array real general\n2 1\n7\n8\n"},
+             "lasso in --response y", "7 1:2.0\n8 3:0.5\n"),
+            ({"in": MATRIX + "real general\n2 3 1\n2 3 .5\n", "y": "7\n"}, "lasso in --response y", R("1 response, and in 2 rows")),
+            ({"y": MATRIX + "real general\n2 2 2\n1 1 7\n2 2 8\n"}, "lasso in --response y", R("y: has 2 rows and 2 columns")),
+            ("", "lasso y", R("y is MatrixMarket: --response names the file")),
         ))
 
 
@@ -785,11 +847,11 @@ class Inputs(Case):
             "ctr t4_ctr_two.svm": 200, "ctr t4_ctr_new_field.ffm": 5,
             "gnn gnn_edges.tsv --labels gnn_labels.tsv --features gnn_comment_features.svm": 132, "gnn gnn_edges.mtx": 132,
             "gnn gnn_edges.tsv --labels gnn_comment_heading_labels.csv --features gnn_huge_features.svm": 132,
-            "gnn gnn_names_heading_edges.csv --labels gnn_names_labels.csv": 132,
-            "gnn gnn_quoted_edges.csv --labels gnn_quoted_labels.csv": 8,
+            "gnn gnn_names_heading_edges.csv --labels gnn_names_labels.csv": 132, "gnn t4_gnn.tgf --labels t4_gnn_labels.tsv": 70,
+            "gnn gnn_quoted_edges.csv --labels gnn_quoted_labels.csv": 8, "gnn t4_gnn_dimacs.col --labels t4_gnn_labels.tsv": 70,
             "gnn gnn_blank_label_edges.tsv --labels gnn_blank_label_labels.txt": 40,
             "gnn gnn_blank_label_edges.tsv --labels gnn_blank_label_labels_minus1.txt": 40,
-            "lda lda_blank_first.docword": 3, "lda lda_blank_first.ldac": 3,
+            "gnn t4_gnn_metis.graph --labels t4_gnn_labels.tsv": 70, "lda lda_blank_first.docword": 3, "lda lda_blank_first.ldac": 3,
             "lda lda_blank_last.docword": 3, "lda lda_comment_first.ldac": 2, "lda lda_empty_first_document.ldac": 4,
             "lda lda_huge_id.ldac": 2, "lda lda_matrix_market.mm": 3, "lda lda_number_first.txt": 3, "lda t4_lda_text.txt": 30,
             "lda t4_lda_hash_ask.txt --comments none": 3, "lasso lasso_huge_id.svm --first 1": 6,

@@ -18,9 +18,11 @@ mf        CSV and its relatives, MatrixMarket                  row, column, valu
 kge       folders of DGL-KE, PyKEEN, OpenKE, LibKGE, WordNet;  a folder: train.txt, valid.txt, test.txt, of head,
           one such file, or three; N-Triples                   relation, tail; on stdout facts and questions
 ctr       CSV and its relatives, Criteo's, LIBSVM, LIBFFM      LIBFFM of columns, with OUTPUT.columns.json, or LIBSVM
-gnn       CSV and its relatives, MatrixMarket, GML, GraphML    a folder: edges.txt, what is told of nodes
-lda       text, LDA-C, UCI docword, MatrixMarket               a folder: documents.txt, vocabulary.txt
-lasso     LIBSVM, from 0 or 1                                  LIBSVM from 1
+gnn       CSV and its relatives, MatrixMarket, METIS, DIMACS,  a folder: edges.txt, what is told of nodes
+          TGF, LGL, GML, GraphML, Pajek, adjacency lists
+lda       text, GibbsLDA++, LDA-C, UCI docword, CLUTO,         a folder: documents.txt, vocabulary.txt
+          MatrixMarket
+lasso     LIBSVM, from 0 or 1; MatrixMarket                    LIBSVM from 1
 wv        text; with --similarity CSV and its relatives        text; two words and a rating
 vectors   word2vec (text, binary), GloVe, fastText             safetensors, for --from of locus-wv"""
 
@@ -34,7 +36,7 @@ PROGRAMS = {
     "gnn": ("columns separator heading quotes comments format labels purposes class_columns purpose_columns features names first",
             "edges.txt", rb"[^\t]+\t[^\t]+\n"),
     "lda": ("format comments vocabulary like", "documents.txt", rb"\d+( \d+:|\n)"),
-    "lasso": ("first", "", rb"-?\d[^,:\t ]*( \d+:|\n)"),
+    "lasso": ("first response", "", rb"-?\d[^,:\t ]*( \d+:|\n)"),
     "wv": (TABLES + " similarity", "", rb""),
     "vectors": ("", "", rb".{8}\{\"__metadata__.*")}
 
@@ -48,8 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     add("program", metavar="PROGRAM", choices=PROGRAMS, help="whose data it is: " + ", ".join(PROGRAMS))
     add("paths", metavar="INPUT... OUTPUT", nargs="+", help="files, which may be compressed by gzip, bzip2 or xz, - is stdin; and "
         "a file or, of kge, gnn and lda, a folder, - is stdout")
-    add("--format", metavar="NAME", help="of the input, where it cannot be told: table (ctr, gnn); text, ldac, docword, "
-        "matrix (lda)")
+    add("--format", metavar="NAME", help="of the input, where it cannot be told: table (ctr, gnn), adjacency, dimacs, "
+        "gml, graphml, lgl, metis, pajek, tgf (gnn); text, gibbs, ldac, docword, cluto, matrix (lda)")
     group = parser.add_argument_group("tables")
     add = group.add_argument
     add("--columns", metavar="A,B,C", help="the columns of the program's form, in its order: names, or numbers from 1; ? in questions to kge")
@@ -79,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--names", choices=("id", "label"), help="gnn: what nodes are called, where a graph's file has both")
     add("--first", metavar="N", type=int, choices=(0, 1), help="the number of the first column (lasso), or of the first node "
         "where lines are nodes (gnn)")
+    add("--response", metavar="FILE", help="lasso: of MatrixMarket the file of the responses, MatrixMarket or a number a line")
     add("--vocabulary", metavar="FILE", help="lda: a word a line, for formats of numbers")
     add("--seed", metavar="N", type=int, default=1, help="kge: of the division of one file into three (default 1)")
     add("--similarity", action="store_true", help="wv: two words and a rating a row")
@@ -104,7 +107,7 @@ def _check_output(told: argparse.Namespace, output: str) -> None:
         raise Problem(f"{output}: there is no folder {folder}")
     if output.endswith((".gz", ".bz2", ".xz", ".zip")):
         raise Problem(f"{output}: what is written is not packed: write to -, and from there to gzip")
-    for path in (*told.paths[:-1], told.like, told.labels, told.purposes, told.features, told.vocabulary):
+    for path in (*told.paths[:-1], told.like, told.labels, told.purposes, told.features, told.response, told.vocabulary):
         if path and os.path.exists(path) and os.path.exists(output) and (os.path.samefile(path, output) or (
                 path.endswith(".txt") and os.path.samefile(os.path.dirname(path) or ".", output))):
             raise Problem(f"{path} would be read as well as written: name another OUTPUT")
@@ -120,8 +123,9 @@ def _check_output(told: argparse.Namespace, output: str) -> None:
 def _prepare(told: argparse.Namespace) -> None:
     from . import clicks, facts, files, graphs, ratings, words
     files.refuse_idle(told, " ".join(told.given - {*PROGRAMS[told.program][0].split()}), f"on {told.program}")
-    if told.format not in (None, *(words.BAGS if told.program == "lda" else ["table"])):
-        raise Problem(f"--format {told.format} is none of {told.program}'s")
+    formats = {"lda": words.BAGS, "gnn": ("table", *graphs.READERS)}.get(told.program, ("table",))
+    if told.format not in (None, *formats):
+        raise Problem(f"--format {told.format} is none of {told.program}'s: {', '.join(formats)}")
     _check_output(told, told.paths[-1])
     todo = {"mf": ratings.mf, "kge": facts.kge, "wv": ratings.wv, "ctr": clicks.ctr, "gnn": graphs.gnn, "lda": words.lda,
             "lasso": words.lasso, "vectors": words.vectors}

@@ -106,6 +106,7 @@ class Source:
                           f"{path} is not there")
 
     def open(self) -> BinaryIO:
+        self.skipped = 0
         with open(self.path, "rb") as file:
             start = file.read(3)
         packed = {b"\x1f\x8b\x08": gzip.open, b"BZh": bz2.open, b"\xfd7z": lzma.open}
@@ -122,7 +123,6 @@ class Source:
 
     def words(self, marks: Sequence[str] = "") -> Iterator[str]:
         """The same without blank lines and without comments, which are counted."""
-        self.skipped = 0
         for line in self.lines():
             if not line.strip(" \t") or (marks and line.lstrip(" \t").startswith(tuple(marks))):
                 self.skipped += 1

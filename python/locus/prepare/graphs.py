@@ -1,18 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs for gnn."""
+"""Graphs for gnn. Line formats have readers of their own here: libraries read on where a file says what they do not know."""
 import argparse
 import itertools
 import os
 import re
-from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, counted, refuse_idle, say, within, write
+from .files import Refused, Source, counted, need, refuse_idle, say, strictly, whole, within, write
 from .sparse import Matrix, SparseLines, is_matrix, is_sparse
 from .tables import Table, is_missing
 
 Nodes = Dict[str, Optional[str]]  # in the order of the file; labels
 Edges = Iterator[Tuple[str, str]]
 PURPOSES = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
+
+
+@strictly("METIS: vertices, edges [fmt [weights]], then a line a vertex with all its neighbours, as many as the head says")
+def _metis(source: Source, nodes: Nodes) -> Edges:
+    lines = (line.split() for line in source.lines() if not line.startswith("%"))
+    head = [whole(word) for word in next(lines, [])]
+    count, edges, kinds, weights = head + [0, 1][len(head) - 2:]
+    skip, step, ends, balance = kinds // 100 + kinds // 10 % 10 * weights, 1 + kinds % 10, 0, 0
+    for words in lines:
+        if len(nodes) < count or words:
+            here = len(nodes) + 1
+            nodes[str(here)] = None
+            need((len(words) - skip) % step == 0)
+            for end in map(whole, words[skip::step]):
+                need(1 <= end <= count)
+                ends += 1
+                balance += hash((here, end)) if here < end else -hash((end, here))
+                if here < end:
+                    yield str(here), str(end)
+    need((count, 2 * edges) == (len(nodes), ends), f"{count} vertices, {edges} edges; found {len(nodes)} and {ends / 2:g}")
+    need(balance == 0, "a vertex has a neighbour that has not it, or itself")
+
+
+@strictly("DIMACS: p edge|col|sp|max nodes edges, then e u v or a u v w, nodes from 1, as many as p says")
+def _dimacs(source: Source, nodes: Nodes) -> Edges:
+    size, count = -1, 0
+    for line in source.words():
+        words = line.split()
+        if words[0] == "p":
+            size = whole(words[3])
+            nodes.update((str(i), None) for i in range(1, source.bound(whole(words[2])) + 1))
+        elif words[0] in ("e", "a"):
+            need(len(words) in (3, 4) and all(word in nodes if size >= 0 else whole(word) for word in words[1:3]))
+            count += 1
+            nodes.update(dict.fromkeys(words[1:3]))
+            yield words[1], words[2]
+        else:
+            need(words[0] in ("c", "n", "v", "d", "x", "t"))
+    need(size in (-1, count, 2 * count) or count == 2 * size, f"{size} edges; found {count}")
+
+
+@strictly("TGF: a node and its label; a lone #; two of the nodes and a label. --format table, if it is none")
+def _tgf(source: Source, nodes: Nodes) -> Edges:
+    behind = False
+    for line in source.words():
+        words = line.split(None, 2 if behind else 1)
+        if behind:
+            need(nodes.keys() >= {words[0], words[1]})
+            yield words[0], words[1]
+        elif words != ["#"]:
+            nodes[words[0]] = words[1].strip() if len(words) > 1 else None
+        behind = behind or words == ["#"]
+
+
+@strictly("LGL: # and a node; below it its neighbours, a line each, perhaps with a weight")
+def _lgl(source: Source, nodes: Nodes) -> Edges:
+    head = None
+    for line in source.words():
+        words = line.split()
+        need(len(words) < 3 and (head or words[0] == "#"))
+        nodes.setdefault(words[words[0] == "#"])
+        if words[0] == "#":
+            head = words[1]
+        else:
+            yield str(head), words[0]
+
+
+@strictly("a node and its neighbours, without weights")
+def _adjacency(source: Source, nodes: Nodes) -> Edges:
+    for line in source.words("#"):
+        words = line.split()
+        need(not any(re.fullmatch(r"-?\d*\.\d+|\{.*", word) for word in words))
+        nodes.update(dict.fromkeys(words))
+        yield from ((words[0], word) for word in words[1:])
+
+
+@strictly("Pajek: *Vertices N, numbers and labels; *Arcs, *Edges, *Arcslist, *Edgeslist, numbers of vertices")
+def _pajek(source: Source, nodes: Nodes) -> Edges:
+    section = ""
+    for line in source.words("%"):
+        words = line.split()
+        if line.startswith("*"):
+            section = words[0][1:].lower()
+            need(section in ("network", "vertices", "arcs", "edges", "arcslist", "edgeslist"))
+            nodes.update((str(i), None) for i in range(1, source.bound(whole(words[1])) + 1 if section == "vertices" else 0))
+        elif section == "vertices":
+            need(words[0] in nodes)
+            label = re.match(r'\s*\d+\s+(?:"((?:[^"\\]|\\.)*)"|(\S+))', line)
+            nodes[words[0]] = (label[1] if label[2] is None else label[2]) if label else None
+        else:
+            ends = [word.lstrip("-") for word in (words if section.endswith("list") else words[:2])]  # - is of multiple lines
+            need(section.startswith(("arcs", "edges")) and len(ends) > 1 and nodes.keys() >= {*ends})
+            yield from ((ends[0], end) for end in ends[1:])
 
 
 def _by_networkx(source: Source, nodes: Nodes) -> Edges:
@@ -36,27 +129,44 @@ def _by_networkx(source: Source, nodes: Nodes) -> Edges:
     yield from ((str(ends[0]), str(ends[1])) for ends in graph.edges())
 
 
+READERS: Dict[str, Callable[[Source, Nodes], Edges]] = {
+    "metis": _metis, "dimacs": _dimacs, "tgf": _tgf, "lgl": _lgl, "adjacency": _adjacency, "pajek": _pajek,
+    "gml": _by_networkx, "graphml": _by_networkx}
+ENDINGS = {"graph": "metis", "col": "dimacs", "gr": "dimacs", "net": "pajek", "adjlist": "adjacency"}
+UNLISTED = ("table", "dimacs", "lgl", "adjacency")  # nodes are in the order in which edges name them, which says nothing
+UNLABELLED = (*UNLISTED, "matrix", "metis")
+
+
+def _has_lone_mark(source: Source) -> bool:
+    """A line of # alone, which parts nodes and edges of TGF."""
+    with source.open() as file:
+        return any(line.strip() == b"#" for line in file)
+
+
 def _kind(source: Source, told: argparse.Namespace) -> str:
-    """MatrixMarket, GML, GraphML, or a table. What may be of another format is refused."""
-    words = [line.split() for line in source.first() if line[0] != "%"] or [[""]]
-    begins = " ".join(source.first(9)).lower().lstrip()
+    """By --format, the ending, or what only one format begins with; else a table, unless it may be another, too."""
+    lines = source.first()
+    begins = " ".join(lines[:9]).lower().lstrip()
+    words = [line.split() for line in lines if line.split() and line[0] != "%"] or [[""]]
     letters = {each[0] for each in words}
-    is_metis = "".join(words[0]).isdigit() and (source.name.endswith(".graph") or (
-        words[0][0] == str(sum(line[:1] != "%" for line in source.lines()) - 1) and (len(words) > 999 or len(words[0]) > 2 or (
-            [2 * int(each) for each in words[0][1:]] == [sum(map(len, words[1:]))]))))
-    for kind, fits in (("matrix", is_matrix(source)), ("graphml", begins.startswith(("<?xml", "<graphml"))),
-                       ("gml", re.match(r"(creator .*)?(version .*)?graph\s*\[", begins)), ("table", told.format)):
+    ending = re.sub(r"\.(gz|bz2|xz)$", "", source.name.lower()).rpartition(".")[2]
+    ending = ENDINGS.get(ending, ending)
+    for kind, fits in (
+            ("matrix", is_matrix(source)), (told.format, told.format), (ending, ending in READERS),
+            ("graphml", begins.startswith(("<?xml", "<graphml"))), ("pajek", begins.startswith(("*vertices", "*network"))),
+            ("gml", re.match(r"(creator .*)?(version .*)?graph\s*\[", begins)),
+            ("dimacs", letters <= {*"cpeanvdxt"} and any(each[0] == "p" and "".join(each[2:4]).isdigit() for each in words)),
+            ("tgf", words[0][0][:1] != "#" and _has_lone_mark(source))):
         if fits:
-            return kind
-    for kind, fits, remedy in (
-            ("an adjacency list", re.search(r"\.adjlist\b", source.name), "NetworkX (read_adjlist, write_edgelist with data=False)"),
-            ("DIMACS", (letters >= {"p"} or letters <= {"e", "a"}) and letters <= {*"cpea"}, "grep '^[ea] ' FILE | cut -d ' ' -f 2,3"),
-            ("TGF", ["#"] in words, "sed '1,/^#/d' FILE | cut -d ' ' -f 1,2"),
-            ("Pajek's", begins.startswith(("*vertices", "*network")), "NetworkX (read_pajek, write_edgelist with data=False)"),
-            ("METIS", is_metis, "awk 'NR > 1 {for (i = 1; i <= NF; i++) if ($i >= NR - 1) print NR - 1, $i}' "
-             "FILE")):
+            return str(kind)
+    is_metis = "".join(words[0]).isdigit() and words[0][0] == str(sum(line[:1] != "%" for line in source.lines()) - 1) and (
+        len(words) > 999 or len(words[0]) > 2 or [2 * int(each) for each in words[0][1:]] == [sum(map(len, words[1:]))])
+    is_lgl = letters > {"#"} and any(before[0] != "#" == after[0] and len(after) == 2 for before, after in zip(words, words[1:]))
+    lengths = {len(each) for each in words if each[0][:1] != "#"}
+    for kind, fits in (("dimacs", letters <= {"e", "a"}), ("lgl", is_lgl), ("metis", is_metis),
+                       ("adjacency", len(lengths) > 2 and not re.search("[\t,;|]", "".join(lines)))):
         if fits:
-            raise Refused(f"{source.name} may be {kind}, which {remedy} makes a table; --format table, if it is one")
+            raise Refused(f"{source.name} may be {kind}, or a table of edges: --format {kind} or table says which")
     return "table"
 
 
@@ -67,7 +177,9 @@ class _Graph:
         self.matrix = Matrix(source).look(both=False) if self.kind == "matrix" else None
         self.table = Table(source, told, ("source", "target")) if self.kind == "table" else None
         self.at = self.table.choose() if self.table else []
-        refuse_idle(told, "names" * (self.kind in ("table", "matrix")) + " columns" * (self.kind != "table"), f"on a graph of the form {self.kind}")
+        for option, is_idle in (("names", self.kind in UNLABELLED), ("format", self.kind == "matrix"), ("columns", not self.table),
+                                ("separator heading quotes comments", not (self.table or told.labels or told.purposes))):
+            refuse_idle(told, option * is_idle, f"on a graph of the form {self.kind}")
         if self.matrix and self.matrix.rows != self.matrix.columns:
             raise Refused(f"{source.name}: has {self.matrix.rows} rows and {self.matrix.columns} columns, a graph's has as many; if rows "
                           "and columns are two kinds of nodes, write the edges as a table")
@@ -77,7 +189,7 @@ class _Graph:
         if self.matrix:
             self.nodes.update((str(i), None) for i in range(1, self.source.bound(self.matrix.rows) + 1))
             return ((str(i + 1), str(j + 1)) for i, j, value in self.matrix.entries(both=False) if float(value) != 0)
-        return self._rows(self.table) if self.table else _by_networkx(self.source, self.nodes)
+        return self._rows(self.table) if self.table else READERS[self.kind](self.source, self.nodes)
 
     def _rows(self, table: Table) -> Edges:
         for _, (first, second) in table.named(self.at):
@@ -113,11 +225,11 @@ class _Graph:
 
     def lines(self, path: str, count: int, first: Optional[int]) -> List[str]:
         """The nodes that a file is about whose lines are nodes: those of the graph's file, or numbers."""
-        if not self.table and count == len(self.nodes):
+        if self.kind not in UNLISTED and count == len(self.nodes):
             return list(self.names.values())
         numbers = [int(node) if re.fullmatch("0|[1-9][0-9]*", node) else -1 for node in self.nodes]
         first = first if first is not None else 0 if min(numbers) == 0 else 1 if max(numbers) == count else None
-        if not self.table or first is None or min(numbers) < first or max(numbers) >= count + first:
+        if self.kind not in UNLISTED or first is None or min(numbers) < first or max(numbers) >= count + first:
             raise Refused(f"{path}: its {count} lines are about nodes in their order, and the graph has {len(numbers)} nodes"
                           + (f", {min(numbers)} to {max(numbers)}: --first says whether the first line is about node 0 or 1" if
                              min(numbers) >= 0 else " that are no numbers: give a table"))

@@ -115,7 +115,7 @@ class Matrix:
 
     def about(self) -> str:
         return (f"MatrixMarket, {'array' if self.is_array else 'coordinate'}, {self.symmetry}, {self.rows} x {self.columns}, "
-                f"{self.count} entries{self.note}")
+                f"{self.count} {'entry' if self.count == 1 else 'entries'}{self.note}")
 
 
 @strictly("as many entries as the head says, within the matrix")

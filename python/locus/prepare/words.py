@@ -14,7 +14,7 @@ from .files import INDEX_MAX, NUMBER, Refused, Source, convert, counted, need, n
 from .sparse import Entry, Matrix, SparseLines, by_rows, is_matrix
 
 Document = Dict[int, int]  # words' numbers and counts
-BAGS = ("text", "ldac", "docword", "matrix")
+BAGS = ("text", "gibbs", "ldac", "docword", "cluto", "matrix")
 
 
 class _Bags:
@@ -22,24 +22,30 @@ class _Bags:
 
     def __init__(self, source: Source, kind: str, marks: str) -> None:
         self.source, self.kind, self.marks = source, kind, marks
-        self.names: Optional[Dict[str, int]] = {} if kind == "text" else None
+        self.names: Optional[Dict[str, int]] = {} if kind in ("text", "gibbs") else None
         self.grows, self.unknown, self.words = True, 0, -1  # words: as the head says
 
     def read(self) -> Iterator[Document]:
         self.unknown = 0
-        return {"ldac": _ldac, "docword": _matrix, "matrix": _matrix}.get(self.kind, _texts)(self.source, self)
+        return {"ldac": _ldac, "cluto": _cluto, "docword": _matrix, "matrix": _matrix}.get(self.kind, _texts)(self.source, self)
 
 
+@strictly("a text; of GibbsLDA++ first the number of documents")
 def _texts(source: Source, bags: _Bags) -> Iterator[Document]:
-    names = bags.names = bags.names or {}
-    for line in source.words(bags.marks):
+    lines, names, count = source.lines() if bags.kind == "gibbs" else source.words(bags.marks), bags.names or {}, 0
+    wanted = whole(next(lines, "").strip()) if bags.kind == "gibbs" else -1
+    bags.names = names
+    for line in lines:
         document: Document = {}
-        for word in line.split():
-            found = names.setdefault(word, len(names)) if bags.grows else names.get(word, -1)
-            bags.unknown += found < 0
-            document[found] = document.get(found, 0) + 1
-        document.pop(-1, None)
-        yield document
+        if count != wanted or line.strip():
+            count += 1
+            for word in line.split():
+                found = names.setdefault(word, len(names)) if bags.grows else names.get(word, -1)
+                bags.unknown += found < 0
+                document[found] = document.get(found, 0) + 1
+            document.pop(-1, None)
+            yield document
+    need(wanted in (-1, count), f"{wanted}; found {count}")
 
 
 @strictly("a number of different words and as many word:count (LDA-C)")
@@ -49,6 +55,22 @@ def _ldac(source: Source, bags: _Bags) -> Iterator[Document]:
         document = {whole(each.partition(":")[0]): whole(each.partition(":")[2]) for each in words}
         need(whole(count) == len(document) == len(words) and max(document, default=0) <= INDEX_MAX)
         yield document
+
+
+@strictly("rows, columns, entries, then a line a row of columns from 1 and counts (CLUTO); an empty row is an empty line, which R's "
+          "slam leaves out")
+def _cluto(source: Source, bags: _Bags) -> Iterator[Document]:
+    lines, rows, entries = source.lines(), 0, 0
+    head = [whole(word) for word in next(lines, "").split()]
+    bags.words = head[1]
+    for line in lines:
+        words = line.split()
+        if rows < head[0] or words:
+            document = {whole(place) - 1: whole(times) for place, times in zip(words[::2], words[1::2])}
+            need(2 * len(document) == len(words) and all(0 <= place < head[1] for place in document))
+            rows, entries = rows + 1, entries + len(document)
+            yield {place: times for place, times in document.items() if times}
+    need((rows, entries) == (head[0], head[2]), f"{head[0]} rows, {head[2]} entries; found {rows}, {entries}")
 
 
 @strictly("counts of words, which are whole numbers")
@@ -82,20 +104,21 @@ def _bag_kind(source: Source, told: argparse.Namespace) -> str:
     data = [line.split() for line in lines if line[0] not in "#%"] or [[""]]
     pair = re.compile(r"\d+:\d+(\.0*)?", re.A).fullmatch
     all_pairs = [all(map(pair, words[1:])) and words[0] == str(len(words) - 1) for words in data]
-    digits = not re.search(r"[^\d.\s]", "".join(lines))
+    digits = not re.search(r"[^\d.\s]", re.sub(r"\de\+\d", "", "".join(lines)))  # R's 1e+05 is one
     for kind, fits in ((told.format, told.format), ("matrix", is_matrix(source)), ("ldac", all(all_pairs)), ("docword", digits and [
-            len(words) for words in data[:4]] == [1, 1, 1, 3])):
+            len(words) for words in data[:4]] == [1, 1, 1, 3]), ("cluto", digits and len(data[0]) == 3)):
         if fits:
             return str(kind)
     tabs = {line.count("\t") for line in lines}
-    is_count = lines[:1] != [] and lines[0].strip().isdigit() and int(lines[0]) == sum(1 for _ in source.words()) - 1
+    is_count = lines[:1] != [] and lines[0].strip().isdigit() and int(lines[0]) + 1 in (
+        sum(1 for _ in source.words()), sum(1 for _ in source.lines()))
     for doubt, fits in (("looks like LDA-C, and not in all lines: --format ldac says where it is wrong, --format text takes it for "
                          "words", any(all_pairs) or all(map(pair, data[-1][1:])) and len(data[-1]) > 1),
                         ("has no words: --format text, if its numbers are words", not re.search(r"[^\W\d_]", "".join(lines))),
                         ("looks like XML, SGML or JSON: write the text of each document into one line; or --format text, if its "
                          "marks are words", re.match(r"\s*[<{\[].*[>}\],]\s*$", "".join(lines[:1]))),
-                        ("begins with the number of lines behind: tail -n +2 leaves a head out (GibbsLDA++); --format text, if it is "
-                         "a document", is_count),
+                        ("begins with the number of lines behind: --format gibbs, if that is its head; --format text, if it is a "
+                         "document", is_count),
                         ("has as many tabs in each line: cut -f3- leaves a name and a label before the words out, as Mallet has them; "
                          "--format text, if all are words", len(tabs) == 1 and tabs != {0}),
                         ("has lines that begin with # or %: --comments none, if they are documents; --comments '#%', if not",
@@ -145,10 +168,10 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
 
 
 def _vocabulary(told: argparse.Namespace, bags: _Bags) -> Optional[List[str]]:
-    """Of --vocabulary, of --like, or of what gensim writes beside the file."""
-    beside = bags.source.path + ".vocab"
-    path = told.vocabulary or (os.path.join(told.like, "vocabulary.txt") if told.like else beside)
-    if path == beside and (bags.names is not None or not os.path.exists(beside)):
+    """Of --vocabulary, of --like, or of what slam and gensim write beside the file."""
+    beside = [bags.source.path + end for end in (".clabel", ".vocab") if bags.names is None and os.path.exists(bags.source.path + end)]
+    path = told.vocabulary or (os.path.join(told.like, "vocabulary.txt") if told.like else "".join(beside[:1]))
+    if not path:
         return None
     words = [line.strip() for line in Source(path).words()]
     if len(set(words)) < len(words) or any(len(word.split()) != 1 for word in words):
@@ -161,16 +184,15 @@ def _vocabulary(told: argparse.Namespace, bags: _Bags) -> Optional[List[str]]:
 
 # ---- lasso ----
 
-OF_MATRIX = "sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) writes LIBSVM of rows X and responses y"
-
-
 def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """LIBSVM: `response index:value ...`, from 1."""
     source = Source(inputs[0])
     if len(inputs) > 1:
-        raise Refused("lasso takes one file")
+        raise Refused("lasso takes one file; --response names that of a matrix's responses")
+    refuse_idle(told, "first" if is_matrix(source) else "response", f"on {'MatrixMarket' if is_matrix(source) else 'LIBSVM'}")
     if is_matrix(source):
-        raise Refused(f"{source.name} is MatrixMarket: {OF_MATRIX}")
+        _rows_of_matrix(told, source, output)
+        return
     given, by = SparseLines(source), 1 - (told.first or 0)
 
     def about(count: int) -> str:
@@ -180,12 +202,32 @@ def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     convert([(output, lambda: _rows(source, given, by), about)])
 
 
-@strictly(f"response index:value ..., each index once. {OF_MATRIX}")
+@strictly("response index:value ..., each index once. sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) makes it of a "
+          "table")
 def _rows(source: Source, given: SparseLines, by: int) -> Iterator[str]:
     for response, pairs in given.lines():
         cells = dict(sorted((int(pair.partition(":")[0]) + by, pair.partition(":")[2]) for pair in pairs.split()))
         need(number(response) and not given.has_fields and len(cells) == len(pairs.split()), f"found \"{response[:20]} {pairs[:40]}\"")
         yield " ".join([str(number(response)), *(f"{index}:{value}" for index, value in cells.items())])
+
+
+def _rows_of_matrix(told: argparse.Namespace, source: Source, output: str) -> None:
+    if not told.response:
+        raise Refused(f"{source.name} is MatrixMarket: --response names the file of the responses, MatrixMarket or a number a line")
+    matrix, about = Matrix(source).look(), Source(told.response)
+    responses: List[Optional[str]] = [number(line) for line in about.words("#%")]
+    if is_matrix(about):
+        column = Matrix(about).look()
+        if min(column.rows, column.columns) != 1:
+            raise Refused(f"{told.response}: has {column.rows} rows and {column.columns} columns: of responses one of them must be 1")
+        found = {max(i, j): value for i, j, value in column.entries()}
+        responses = [found.get(i, "0") for i in range(about.bound(max(column.rows, column.columns)))]
+    if len(responses) != matrix.rows or None in responses:
+        raise Refused(f"{told.response}: has {counted(len(responses), 'response')}, and {source.name} {counted(matrix.rows, 'row')}; each must "
+                      "be a number")
+    convert([(output, lambda: (" ".join([str(response), *(f"{column + 1}:{value}" for column, value in pairs)]) for response, pairs in zip(
+        responses, by_rows(matrix.entries(), matrix.rows))), lambda count: f"{source.name}: {counted(count, 'row')}, {matrix.about()}; "
+        f"responses of {told.response}")])
 
 
 # ---- vectors ----
