@@ -65,6 +65,11 @@ class Predictor:
     def open(self, saved: Saved, told: Any) -> None:
         """Takes what it needs of the model."""
 
+    @property
+    def converts(self) -> str:
+        like = " --like TRAINED" if self.program == "ctr" else ""
+        return f'"locus prepare {self.program} FILE OUT{like}" converts other forms'
+
     def answer(self, lines: List[bytes]) -> List[Answer]:
         """An answer for each line."""
         raise NotImplementedError
@@ -94,7 +99,7 @@ class Predictor:
         self.refused = at
         shown = f'"{line[:60].decode("utf-8", "replace")}"' if line else "an empty line"
         return Problem(f"{self.path}:{self.first + at}: expected {self.form}, found {shown}; "
-                       f'"locus prepare {self.program} FILE OUT" converts other forms')
+                       f'{self.converts}')
 
     def refuse_if(self, wrong: Array, of_line: Array, lines: List[bytes]) -> None:
         if wrong.any():

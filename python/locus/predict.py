@@ -57,8 +57,7 @@ def predict(told: Any) -> None:
         said = (f"{model.missed_lines} line{'s' * (model.missed_lines != 1)} with {model.what} that the model does not "
                 f"know: {model.missed} in all, {model.missed_first}")
         if model.missed > model.known_names:
-            said += (f'; are the names others (1.0 is not 1), or the columns in another order? "locus prepare '
-                     f'{model.program}" converts other forms')
+            said += f'; are the names others (1.0 is not 1), or the columns in another order? {model.converts}'
         if not model.known_names:
             raise Problem(f"nothing is known of {told.path}: {said}")
         print(f"locus predict: {said}", file=sys.stderr)

@@ -92,7 +92,7 @@ class Predict(Hand):
                   '3 lines with names that the model does not know: 4 in all, the first is "Eve" in line 4')
         self.says("", "Eve\tw\nAnna\tv\nAnna\tx\nEve\tv", "Eve\tw\t3\nAnna\tv\t3.25\nAnna\tx\t4.25\nEve\tv\t3\n",
                   '3 lines with names that the model does not know: 5 in all, the first is "Eve" in line 1; '
-                  'are the names others (1.0 is not 1), or the columns in another order? "locus prepare mf" converts other forms')
+                  'are the names others (1.0 is not 1), or the columns in another order? "locus prepare mf FILE OUT" converts other forms')
         self.says("--json", "Anna\tx", '{"event":"prediction","row":"Anna","column":"x","rating":4.25}\n')
         self.says("--best 2", 'Anna\nEve\n"Bob, #1"',
                   'Anna\t\ufeffz\t7.25\ty \t5.875\nEve\n"Bob, #1"\t\ufeffz\t5.5\ty \t3.625\n',

@@ -75,7 +75,7 @@ class Tutorials(unittest.TestCase):
         self.write_clicks()
         block = re.search(r"## 2\..*?\n\n((?:    .*\n)+)", (START / "tutorial-clicks.md").read_text())
         told = [self.says(command) for command in block[1].splitlines()]
-        self.assertEqual(len(told), 6)
+        self.assertEqual(len(told), 7)
         self.assertIn("AUC", told[1])
         chances = [line.split("\t") for line in (self.folder / "answers.tsv").read_text().splitlines()]
         rows = [line.split(",") for line in (self.folder / "tuesday.csv").read_text().splitlines()[1:]]

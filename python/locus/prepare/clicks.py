@@ -196,7 +196,7 @@ def _find_label(table: Table, told: argparse.Namespace) -> int:
         told.positive.lower() in found if told.positive else found <= {"0", "1", "0.0", "1.0", "-1", "true", "false"})]
     if usual < 0 and len(ends) != 1:
         raise Refused(f"{table.source.name}: which column has the label{', ' + ' or '.join(map(table.title, ends)) if ends else ''}? "
-                      "--label says it, --positive which label is a click, if it is not 1")
+                      "--label says it, --positive which label is a click, if it is not 1; for questions --like names what was trained with")
     return usual if usual >= 0 else ends[0]
 
 
@@ -297,7 +297,7 @@ def _part(table: Table, labels: _Labels, columns: Sequence[_Column], label: int,
 
     def read() -> Iterator[str]:
         unknown.clear()
-        for row in table.rows():
+        for row in labels.are_in(table, label) if label >= 0 else table.rows():
             pairs = _pairs(columns, at, row, [], unknown)
             yield labels.value(table.source, row[label]) + pairs if label >= 0 else pairs[1:]
 
