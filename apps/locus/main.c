@@ -3,6 +3,7 @@
 #include "args.h"
 #include "commands.h"
 #include "locus.h"
+#include "program.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const char help[] =
     "  predict     what a model says of each line: locus predict MODEL FILE\n"
     "  export      a model for NumPy and other tools: locus export MODEL model.npz\n"
     "  report      the page of a run: locus report PREFIX --out page.html\n"
-    "  NAME        whatever else: locus-NAME, looked for in PATH; such as those that train models:\n"
+    "  NAME        whatever else: locus-NAME, beside this command or in PATH; such as those that train models:\n"
     "              ctr, gnn, kge, lasso, lda, mf, wv: locus mf --data data --out model\n"
     "\n"
     "  --help      this text; locus run --help for more\n"
@@ -43,16 +44,13 @@ static const struct command {
     {"report", NULL},          {"keep", keeper_main}, /* what run starts; not for people */
 };
 
-/* Becomes the program locus-NAME, as a shell finds it. Returns when there is none. */
+/* Becomes the program locus-NAME. Returns when there is none. */
 static void run_other(char **argv)
 {
-    char name[256];
-    char *word = argv[0];
-    if (*word == '-' || strchr(word, '/') ||
-        snprintf(name, sizeof name, "locus-%s", word) >= (int)sizeof name)
-        return;
-    argv[0] = name;
-    execvp(name, argv);
+    char path[PATH_MAX], *word = argv[0];
+    if (*word == '-' || strchr(word, '/') || !program_find_ours(word, path)) return;
+    argv[0] = path;
+    execv(path, argv);
     argv[0] = word;
 }
 

@@ -55,6 +55,13 @@ static bool is_in_path(char path[PATH_MAX], const char *prefix, const char *name
     return false;
 }
 
+bool program_find_ours(const char *name, char path[PATH_MAX])
+{
+    char here[PATH_MAX];
+    return (find_here(here) && is_in(path, here, (int)strlen(here), OURS, name)) ||
+           is_in_path(path, OURS, name);
+}
+
 /* The programs that come with this command are installed beside it as locus-NAME, so that their
  * names are taken from nobody; documents call them NAME. */
 static int find_by_name(const char *name, char path[PATH_MAX])

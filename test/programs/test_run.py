@@ -77,6 +77,7 @@ class CommandLine(support.TestCase):
         self.assertEqual(self.run_command(f"{path} {LOCUS} fly a\\ b --help", 3).out, "<fly><a b><--help>")
         self.assertEqual(self.run_command(f"{path} {LOCUS} run --bogus", 2).out, "")  # its own come first
         self.refuses(f"{path} {LOCUS} docter", 2, "is it meant to be doctor?")
+        self.assertIn("usage: locus prepare", self.run_command(f"env -i {LOCUS} prepare --help").out)  # beside it
         self.refuses(f"cd {folder} && {path} {LOCUS} ../fly", 2, 'no command "../fly"')
 
     def test_port_that_is_taken_is_refused(self):
