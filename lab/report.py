@@ -217,7 +217,7 @@ class Modelled:
         command = [self.papers, "--nodes", str(c.nodes), "--machine", c.machine, "--model", model, *c.before.split(), program,
                    *with_data(program, OPTIONS[c.kind], self.data), "--workers", str(c.workers), "--json", *c.more.split()]
         print(f"== {name}", file=sys.stderr, flush=True)
-        Path(out + ".command").made.text(" ".join(command) + "\n", encoding="utf-8")
+        Path(out + ".command").write_text(" ".join(command) + "\n", encoding="utf-8")
         why = run_to(out, os.environ.get("LIMIT", "1800"), command)
         if why:
             print(f"{name} failed: {why}", file=sys.stderr)
@@ -423,7 +423,7 @@ def insert(m, document, mark, tables, first):
         return
     path = ROOT / "lab" / f"{document}.md"
     head, rest = path.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n")
-    path.made.text(f"{head}<!-- {mark} -->\n{tables.rstrip()}\n<!-- end of {mark} -->" + rest.split(f"<!-- end of {mark} -->")[1],
+    path.write_text(f"{head}<!-- {mark} -->\n{tables.rstrip()}\n<!-- end of {mark} -->" + rest.split(f"<!-- end of {mark} -->")[1],
                     encoding="utf-8")
 
 
@@ -677,7 +677,7 @@ def run_section(name, options):
     else:  # beside other programs
         tasks = ["/usr/bin/python3", ROOT / "lab/python/tasks.py", section.program, options.programs, options.data]
         text = subprocess.run(tasks, check=True, capture_output=True, text=True).stdout
-    Path(folder + ".md").made.text(text, encoding="utf-8")
+    Path(folder + ".md").write_text(text, encoding="utf-8")
     print(text)
     return sum(got is None for all_of in turns.values() for got in all_of)
 
@@ -856,8 +856,8 @@ def cluster(options):
         kit.measure()
     except KeyboardInterrupt:
         kit.result["left_out"].append("what was to come: interrupted")
-    (options.out / "cluster.json").made.text(json.dumps(kit.result, indent=1) + "\n", encoding="utf-8")
-    (options.out / "cluster.md").made.text(kit.page(), encoding="utf-8")
+    (options.out / "cluster.json").write_text(json.dumps(kit.result, indent=1) + "\n", encoding="utf-8")
+    (options.out / "cluster.md").write_text(kit.page(), encoding="utf-8")
     print(f"{options.out / 'cluster.md'} and cluster.json are written", file=sys.stderr)
     sys.exit(0 if kit.result["cells"] else 1)
 
