@@ -686,13 +686,12 @@ class ValuesAhead(unittest.TestCase):
         self.addCleanup(self.job.close)
         self.pulled, pull = [], Pulled.pull
 
-        def counted(ahead):
-            pull(ahead)
+        def counted(ahead, *before):
+            pull(ahead, *before)
             self.pulled.append(ahead)
 
-        patch = unittest.mock.patch.object(Pulled, "pull", counted)
-        patch.start()
-        self.addCleanup(patch.stop)
+        unittest.mock.patch.object(Pulled, "pull", counted).start()
+        self.addCleanup(unittest.mock.patch.stopall)
 
     def step(self, indices):
         step(self.optimizer, self.embedding(indices).square().sum())
@@ -732,12 +731,13 @@ class ValuesAhead(unittest.TestCase):
                               (lambda: self.embedding.set_weight(torch.arange(5, 9), torch.ones(4, DIMENSION)), True),
                               *((write, True) for write in self.writes()), (self.job.quiesce, False),
                               (lambda: self.job.worker.bound(0), False)):
-            ahead = Pulled(self.embedding, indices)
-            ahead.pull()
+            over, coming, ahead = (Pulled(self.embedding, each) for each in (torch.tensor([9]), torch.tensor([8, 5]), indices))
+            self.embedding.changes.add(over.indices)
+            ahead.pull(over, coming)  # which will change row 5
             change()
             self.assertIsNone(ahead.take(indices.view(-1) + 1))
             found = ahead.take(indices.view(-1))
-            self.assertEqual(found is not None, known)
+            self.assertEqual((ahead._here, found is not None), (2, known))
             self.assertIsNone(ahead.take(indices.view(-1)))  # a step may use its memory
             if found:
                 self.assertTrue(torch.equal(found.values, weights(self.embedding)[found.indices]))
@@ -757,7 +757,7 @@ class ValuesAhead(unittest.TestCase):
         self.embedding.set_weight(torch.arange(ROWS), self.embedding.initial(torch.arange(ROWS), DIMENSION))
         for batch in batches:
             self.step(batch)
-        self.assertTrue(torch.equal(values, weights(self.embedding)))
+        self.assertTrue(torch.equal(values, weights(self.embedding)) and self.pulled[-1]._put_off)
         self.assertEqual((self.job.worker._lent, self.embedding.ahead), (0, None))
 
     def test_prefetch_within_a_prefetch(self):

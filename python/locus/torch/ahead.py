@@ -11,8 +11,7 @@ from typing import Any, Deque, List, NamedTuple, Optional, Tuple
 
 import torch
 
-from ..worker import Worker
-from .batch import FLOATS, distinct
+from .batch import FLOATS, INTEGERS, distinct
 from .devices import Moving, to_device
 
 _CHANGES_MAX = 16  # the last steps; values that are older are pulled anew
@@ -42,6 +41,11 @@ class Changes:
             each = [indices for indices in changed if indices is not None]
             return each if len(each) == self.count - count else None
 
+    def has(self, indices: torch.Tensor) -> bool:
+        """Did a step change the rows of this tensor, lately?"""
+        with self._guard:
+            return any(each is indices for _, each in self._last)
+
 
 class Found(NamedTuple):
     """What a batch looks up."""
@@ -60,18 +64,26 @@ class Ahead:
         self.indices, self.places = embedding.different(self.flat)
         self.keys: torch.Tensor = self.indices + embedding._first
         self.pulled: Optional[Tuple[int, Moving]] = None  # and not looked up; None, too, once they are old
-        self._shared: List[Tuple[torch.Tensor, torch.Tensor]] = []  # indices, and the places here of those among them
+        self._here = len(self.keys)  # rows that pull() pulls: the first ones
+        self._put_off: List[torch.Tensor] = []  # the indices of batches whose steps change the others
 
-    def share(self, before: "Ahead") -> None:
-        """Looks ahead of time which rows a step with that batch will change."""
-        self._shared.append((before.indices, _among(self.indices, before.indices)))
-
-    def pull(self) -> None:
-        """From any thread, while the worker is lent."""
-        worker: Worker = self.embedding.worker
-        count = self.embedding.changes.count
+    def pull(self, *before: "Ahead") -> None:
+        """From any thread, while the worker is lent. Rows that steps with the batches before it will change are put off until
+        take(): if one of those was changed by its step, so will be the ones behind it."""
+        worker, changes = self.embedding.worker, self.embedding.changes
+        count, over = changes.count, [n for n, each in enumerate(before, 1) if changes.has(each.indices)]
+        self._put_off = [each.indices for each in before[over[-1]:]] if over else []
+        if self._put_off:
+            is_late = torch.zeros(len(self.keys), dtype=torch.bool, device="cpu")
+            is_late[_among(self.indices, self._put_off)] = True
+            order = torch.cat([torch.nonzero(~is_late), torch.nonzero(is_late)]).view(-1)
+            place_of = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), **INTEGERS))
+            self.indices, self.keys, self.places = self.indices[order], self.keys[order], place_of[self.places]
+            self._here = len(order) - int(is_late.sum())
         rows = torch.empty(len(self.keys), self.embedding.embedding_dim, **FLOATS)
-        for ticket in list(map(worker.pull_async, torch.split(self.keys, _KEYS_AT_ONCE), torch.split(rows, _KEYS_AT_ONCE))):
+        rows[self._here:] = 0
+        parts = (torch.split(each[:self._here], _KEYS_AT_ONCE) for each in (self.keys, rows))
+        for ticket in list(map(worker.pull_async, *parts)):
             while not ticket.done():
                 time.sleep(_LOOK_S)
         self.pulled = count, Moving(self.embedding._values(self.indices, rows), self.embedding.device)
@@ -85,19 +97,17 @@ class Ahead:
         values = moving.arrived()
         if changed is None or values.device.type not in ("cpu", self.embedding.device.type):
             return None
+        if self._put_off:
+            values[self._here:] += to_device(self.embedding.worker.pull(self.keys[self._here:]), values.device)
+            changed = [each for each in changed if not any(each is known for known in self._put_off)]
         if changed:
-            old = torch.cat([self._places_of(each) for each in changed])
-        if changed and len(old):
+            old = _among(self.indices, changed)
             pulled = self.embedding._values(self.indices[old], self.embedding.worker.pull(self.keys[old]))
             values.index_copy_(0, to_device(old, values.device), to_device(pulled, values.device))
         return Found(self.indices, self.places, values)
 
-    def _places_of(self, changed: torch.Tensor) -> torch.Tensor:
-        known = [places for indices, places in self._shared if indices is changed]
-        return known[0] if known else _among(self.indices, changed)
 
-
-def _among(indices: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
-    """The places of those that changed; all are different."""
-    places = distinct(torch.cat([changed, indices]), 1 << 62)[1]
-    return torch.nonzero(places[len(changed):] < len(changed)).view(-1)
+def _among(indices: torch.Tensor, changed: List[torch.Tensor]) -> torch.Tensor:
+    """The places of those that changed, which may repeat; indices are all different."""
+    places = distinct(torch.cat([indices, *changed]), 1 << 62)[1][len(indices):]
+    return places[places < len(indices)]

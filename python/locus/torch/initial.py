@@ -71,7 +71,6 @@ class _Mixed(Own):
             self._tables[dimension] = self._draw((_PARTS << _BITS, dimension), generator)
         return self._tables[dimension]
 
-    @torch.no_grad()
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         if len(indices) == 0:
             return torch.zeros(0, dimension, **FLOATS)

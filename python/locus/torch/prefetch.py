@@ -10,7 +10,6 @@ from enum import Enum
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 import numpy as np
-import torch
 
 from ..errors import ArgumentError, Error, UsageError
 from ..sampling import Loader, Sample
@@ -23,7 +22,6 @@ _LOOK_S = 1e-3
 _ARRIVAL_MAX_S = 0.5  # a round takes milliseconds; who waits longer than this would better ask for the rows
 _LOOKED_AT_MAX = 64  # of the rows of a batch and an embedding: those that are late are many
 _MANAGED = ("adaptive", "replicate")  # the techniques where what is intended comes
-_SHARED_MAX = 64  # of the last batches: what the next ones have in common with them is looked at
 _DEPTH_MAX = 2  # batches whose values are pulled before they come
 
 
@@ -271,7 +269,7 @@ class Prefetch:
 def _pull_values(line: _Line) -> None:
     """Of the next batches, until there are no more. Not of embeddings that did not look up what they had."""
     lent: Set[Worker] = set()
-    before: Deque[Ahead] = collections.deque(maxlen=_SHARED_MAX)
+    before: Dict[_Rows, Deque[Ahead]] = collections.defaultdict(lambda: collections.deque(maxlen=_DEPTH_MAX + 1))
     for item, early in iter(line.next_to_pull, None):
         try:
             for worker in {ahead.embedding.worker for ahead in item.ahead} - lent:
@@ -282,10 +280,8 @@ def _pull_values(line: _Line) -> None:
             for ahead in item.ahead:
                 if ahead.embedding in line.useless:
                     continue
-                ahead.pull()
-                for each in [each for each in before if each.embedding is ahead.embedding][-_DEPTH_MAX:]:
-                    ahead.share(each)
-                before.append(ahead)
+                ahead.pull(*before[ahead.embedding])
+                before[ahead.embedding].append(ahead)
         except Exception:  # the training loop's to see, which does it then
             pass
         line.pulled(item)
@@ -305,13 +301,6 @@ def _finish(given: List[Tuple[Negatives, Sample]], items: Iterable[_Item]) -> No
         pass
 
 
-def _some_of(keys: torch.Tensor) -> torch.Tensor:
-    """At random, since every n-th one may have its home at one node; not by torch's generator, which is the user's."""
-    if len(keys) <= _LOOKED_AT_MAX:
-        return keys
-    return keys[torch.from_numpy(np.random.default_rng(len(keys)).integers(0, len(keys), _LOOKED_AT_MAX))]
-
-
 def _await_arrival(item: _Item) -> None:
     """Until its rows are here. The first batches of an epoch were intended a moment ago; the last ones are given faster
     than those before them, where the loader is slower than the training, and the manager, which acts in time for the
@@ -321,7 +310,9 @@ def _await_arrival(item: _Item) -> None:
         return
     deadline = time.monotonic() + _ARRIVAL_MAX_S
     for ahead in item.ahead:
-        for key in _some_of(ahead.keys).tolist():
+        # At random, since every n-th one may have its home at one node; not by torch's generator, which is the user's.
+        some = np.random.default_rng(1).choice(ahead.keys.numpy(), min(len(ahead.keys), _LOOKED_AT_MAX), replace=False)
+        for key in some.tolist():
             while worker.pull_local(key) is None:
                 if time.monotonic() >= deadline:
                     return
