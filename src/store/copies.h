@@ -70,6 +70,8 @@ struct copies *copies_of(const struct store *, unsigned worker, const struct rea
 /* The worker's copy of a row whose word says that it has copies, latched; NULL: it has none any
  * more, look again. */
 struct copy *copies_hold(struct copies *, struct row_ref);
+/* The uses of a worker, which may be NULL, look at the clock together from here on, each again. */
+void copies_use_many(struct copies *, bool begin);
 /* It was used. May exchange it. */
 void copies_release(struct copies *, struct copy *);
 /* Of a copy that is held: what the worker reads, and that before the first of its updates. */
@@ -77,6 +79,8 @@ float *copies_row(const struct copies *, const struct copy *);
 float *copies_before(const struct copies *, const struct copy *);
 /* How its next change rounds (bf16.h): as no other worker's, nor any other change of its own. */
 uint64_t copies_draw(const struct copies *, const struct copy *);
+/* The same three for an update of a row that is a sum of floats; false: as NULL above. */
+bool copies_add(struct copies *, struct row_ref, const float *values);
 /* The copy for a view: valid until the end of the reader's section. NULL as copies_hold(). */
 const float *copies_view(struct copies *, struct row_ref);
 

@@ -168,9 +168,8 @@ const float *row_view_slowly(const struct store *st, struct row_ref s, struct co
 /* The node's own: what it may do to a replica, too. */
 static struct write write_of(const struct partition *p, const float *values, enum row_change change)
 {
-    struct write write = {.change = change, .values = values};
-    if (p->optimizer) write.step = optimizer_step(p->optimizer);
-    return write;
+    const struct row_step step = p->optimizer ? optimizer_step(p->optimizer) : (struct row_step){0};
+    return (struct write){change, values, step};
 }
 
 /* The same for a slot that no reader knows yet. */
@@ -317,6 +316,10 @@ static int write_slowly(struct row_ref s, const struct write *write, struct copi
 int row_write_slowly(struct row_ref s, const float *values, enum row_change change,
                      struct copies *mine)
 {
+    directory_word w = directory_load(row_ref_word(s));
+    bool is_sum = change == ROW_ADD && !s.partition->optimizer && !s.partition->bf16;
+    if (mine && is_sum && directory_is_copied(w) && copies_add(mine, s, values))
+        return directory_is_replica(w);
     const struct write write = write_of(s.partition, values, change);
     return write_slowly(s, &write, mine);
 }
