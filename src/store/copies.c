@@ -367,6 +367,7 @@ struct copy *copies_hold(struct copies *c, struct row_ref s)
     LOCUS_YIELD();
     if (slot_word(c, slot) == word) return copy;
     latch_give(&copy->latch); /* it was taken in the last moment */
+    if (c->look == LOOKED) c->look = LOOK_ONCE;
     return NULL;
 }
 
@@ -376,21 +377,6 @@ void copies_release(struct copies *c, struct copy *copy)
     bool is_due = ++copy->uses >= COPIES_USES;
     latch_give(&copy->latch);
     if (is_due) exchange(c, slot);
-}
-
-bool copies_add(struct copies *c, struct row_ref s, const float *values)
-{
-    const struct partition *p = s.partition;
-    struct copy *copy = copies_hold(c, s);
-    if (!copy) return false;
-    float *row = copies_row(c, copy);
-    if (!copy->is_dirty) floats_copy(copies_before(c, copy), row, p->length);
-    LOCUS_YIELD();
-    p->add(row, values, p->length);
-    copy->is_dirty = true;
-    LOCUS_YIELD();
-    copies_release(c, copy);
-    return true;
 }
 
 const float *copies_view(struct copies *c, struct row_ref s)

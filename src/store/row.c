@@ -316,10 +316,6 @@ static int write_slowly(struct row_ref s, const struct write *write, struct copi
 int row_write_slowly(struct row_ref s, const float *values, enum row_change change,
                      struct copies *mine)
 {
-    directory_word w = directory_load(row_ref_word(s));
-    bool is_sum = change == ROW_ADD && !s.partition->optimizer && !s.partition->bf16;
-    if (mine && is_sum && directory_is_copied(w) && copies_add(mine, s, values))
-        return directory_is_replica(w);
     const struct write write = write_of(s.partition, values, change);
     return write_slowly(s, &write, mine);
 }
