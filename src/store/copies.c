@@ -19,7 +19,7 @@ enum {
     USES_WORTH = 2, /* fewer until a copy is too old: it does not pay */
     LONELY_MAX = 2,
 #else
-    FAILURES = 8,
+    FAILURES = 4,
     USES_WORTH = 8,
     LONELY_MAX = 4,
 #endif
@@ -43,6 +43,7 @@ struct suspect {
 struct copies {
     struct all_copies *all;
     const struct reader *reader;
+    enum { LOOK_EACH, LOOK_ONCE, LOOKED } look; /* which uses look at the clock */
     directory_word **at; /* [slots] atomic; whose copies they are: NULL, nobody's */
     struct copy *copy;   /* [slots] */
     char *rows;          /* [slots], two each */
@@ -76,7 +77,7 @@ static directory_word *slot_word(const struct copies *c, unsigned slot)
 }
 
 /* COPIES_MAX: none. While the word's second latch is held the answer stays true. */
-static unsigned find(const struct copies *c, const directory_word *word)
+static inline unsigned find(const struct copies *c, const directory_word *word)
 {
     unsigned first = first_slot(c->all, word);
     for (unsigned i = first; i < first + WAYS; i++)
@@ -97,6 +98,7 @@ float *copies_before(const struct copies *c, const struct copy *copy)
 
 uint64_t copies_draw(const struct copies *c, const struct copy *copy)
 {
+    if (!copy->row.partition->bf16) return 0;
     uint64_t row = draw_at(copy->row, copy->version);
     return bf16_draw(row, ((uint64_t)(c - c->all->of) + 1) * COPIES_USES + copy->uses);
 }
@@ -336,10 +338,21 @@ static void make(struct copies *c, struct row_ref s)
     if (is_first && s.partition->dirty) dirty_set_add(s.partition->dirty, s.index);
 }
 
-struct copy *copies_hold(struct copies *c, struct row_ref s)
+void copies_use_many(struct copies *c, bool begin)
+{
+    if (c) c->look = begin ? LOOK_ONCE : LOOK_EACH;
+}
+
+static void look(struct copies *c)
 {
     uint64_t now_ns = LOCUS_NOW_NS();
     if (now_ns - c->swept_ns >= COPIES_AGE_NS) sweep(c, now_ns);
+    if (c->look == LOOK_ONCE) c->look = LOOKED;
+}
+
+struct copy *copies_hold(struct copies *c, struct row_ref s)
+{
+    if (c->look != LOOKED) look(c);
     const directory_word *word = row_ref_word(s);
     unsigned slot = find(c, word);
     if (slot == COPIES_MAX) {
@@ -354,6 +367,7 @@ struct copy *copies_hold(struct copies *c, struct row_ref s)
     LOCUS_YIELD();
     if (slot_word(c, slot) == word) return copy;
     latch_give(&copy->latch); /* it was taken in the last moment */
+    if (c->look == LOOKED) c->look = LOOK_ONCE;
     return NULL;
 }
 

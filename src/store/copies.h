@@ -15,9 +15,9 @@
  * difference from what it was then, which is kept when the first of them comes; with an optimizer
  * it is the record of its steps (row_type.h), so steps of several workers come to the row as those
  * of several nodes do. It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes
- * first; the age is looked at with every use of any copy of the worker (COPIES_LAG_NS). What a
- * worker keeps that uses no copies any more is added to the rows by whichever worker does, or a
- * shard, for other nodes. Copies end by themselves when they are used so seldom that they do not
+ * first; the age is looked at with every use of any copy of the worker (COPIES_LAG_NS), of a call
+ * with many keys once in 64 keys. What a worker keeps that uses no copies any more is added to the
+ * rows by whichever worker does, or a shard, for other nodes. Copies end by themselves when they are used so seldom that they do not
  * pay, and when nobody else has written the row for some exchanges.
  *
  * The word has a second latch while the row has copies (its WANTED bit); who holds it may take
@@ -77,6 +77,9 @@ float *copies_row(const struct copies *, const struct copy *);
 float *copies_before(const struct copies *, const struct copy *);
 /* How its next change rounds (bf16.h): as no other worker's, nor any other change of its own. */
 uint64_t copies_draw(const struct copies *, const struct copy *);
+/* From here on the first use alone looks how old copies are; at the end each does again. NULL: a
+ * worker without. */
+void copies_use_many(struct copies *, bool begin);
 /* The copy for a view: valid until the end of the reader's section. NULL as copies_hold(). */
 const float *copies_view(struct copies *, struct row_ref);
 

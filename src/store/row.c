@@ -168,9 +168,8 @@ const float *row_view_slowly(const struct store *st, struct row_ref s, struct co
 /* The node's own: what it may do to a replica, too. */
 static struct write write_of(const struct partition *p, const float *values, enum row_change change)
 {
-    struct write write = {.change = change, .values = values};
-    if (p->optimizer) write.step = optimizer_step(p->optimizer);
-    return write;
+    const struct row_step step = p->optimizer ? optimizer_step(p->optimizer) : (struct row_step){0};
+    return (struct write){change, values, step};
 }
 
 /* The same for a slot that no reader knows yet. */
