@@ -17,8 +17,9 @@
  * of several nodes do. It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes
  * first; the age is looked at with every use of any copy of the worker (COPIES_LAG_NS), of a call
  * with many keys once in 64 keys. What a worker keeps that uses no copies any more is added to the
- * rows by whichever worker does, or a shard, for other nodes. Copies end by themselves when they are used so seldom that they do not
- * pay, and when nobody else has written the row for some exchanges.
+ * rows by whichever worker does, or a shard, for other nodes. Copies end by themselves when they
+ * are used so seldom that they do not pay, and when nobody else has written the row for some
+ * exchanges.
  *
  * The word has a second latch while the row has copies (its WANTED bit); who holds it may take
  * those of copies, and never the other way round. Only its worker uses a copy, so it nearly always
