@@ -163,7 +163,11 @@ size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t
 
 /* The place of an index's word. Neighbours, which are often hot together, lie in different cache
  * lines, also those that are 511 apart: eight words of a line come from all eighths of a block. */
+#ifdef LOCUS_FIBERS
+enum { WORD_BLOCK = 64, LINE_WORDS = 8 }; /* simulations have few keys, and copy their state */
+#else
 enum { WORD_BLOCK = 4096, LINE_WORDS = 8 };
+#endif
 
 static inline uint64_t word_place(uint64_t index)
 {
