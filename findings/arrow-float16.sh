@@ -11,7 +11,7 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-npm install --silent --no-audit --no-fund --ignore-scripts apache-arrow@21.2.0 > log 2>&1
+npm install --loglevel=error --no-audit --no-fund --ignore-scripts apache-arrow@21.2.0 > /dev/null
 
 cat > run.mjs << 'SCRIPT'
 import { vectorFromArray, Float16 } from 'apache-arrow';

@@ -13,8 +13,8 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W gcc libcriterion-dev libnng-dev libnanomsg5 > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends gcc libc6-dev libcriterion-dev=2.4.1-2 libnng-dev=1.5.2-2 > log 2>&1
+dpkg-query -W gcc libcriterion-dev libnng-dev libnanomsg5 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends gcc libc6-dev libcriterion-dev=2.4.1-2 libnng-dev=1.5.2-2 > /dev/null
 dpkg-query -W libcriterion3 libnng1 libnanomsg5
 
 cat > test.c << 'C'
@@ -33,7 +33,7 @@ C
 # threads LIBRARY...: linked in this order, what it binds nn_socket to and how many threads a test has
 threads() {
     gcc test.c -o program -Wl,--no-as-needed "$@"
-    bound=$(LD_DEBUG=bindings ./program 2>&1 | grep -m 1 "libcriterion.* normal symbol .nn_socket'" | sed 's/.* to [^ ]*\/\(lib[a-z]*\).*/\1/')
+    bound=$(LD_DEBUG=bindings ./program 2>&1 | sed -n "s/.*libcriterion.* to [^ ]*\/\(lib[a-z]*\).* .nn_socket'.*/\1/p" | sort -u)
     count=$(./program 2>&1 | awk '/^Threads:/ { print $2 }')
     echo "$*: nn_socket of Criterion is in $bound; threads in a test: $count"
 }

@@ -13,7 +13,7 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-npm install --silent --no-audit --no-fund --ignore-scripts @duckdb/node-api@1.5.6-r.1 > log 2>&1
+npm install --loglevel=error --no-audit --no-fund --ignore-scripts @duckdb/node-api@1.5.6-r.1 > /dev/null
 
 cat > run.mjs << 'SCRIPT'
 import { DuckDBInstance } from '@duckdb/node-api';

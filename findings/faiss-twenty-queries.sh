@@ -12,9 +12,9 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W python3-numpy libblas3 liblapack3 > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends python3-numpy libblas3 liblapack3 > log 2>&1
-apt-get download python3-faiss=1.7.3-2+b1 >> log 2>&1
+dpkg-query -W python3-numpy libblas3 liblapack3 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends python3-numpy libblas3 liblapack3 > /dev/null
+apt-get download -qq -o APT::Sandbox::User=root python3-faiss=1.7.3-2+b1
 dpkg -x python3-faiss_*.deb tree
 
 PYTHONPATH=tree/usr/lib/python3/dist-packages /usr/bin/python3 - << 'PYTHON'

@@ -12,8 +12,8 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W gcc libc6-dev python3-numpy > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends gcc libc6-dev python3-numpy > log 2>&1
+dpkg-query -W gcc libc6-dev python3-numpy 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends gcc libc6-dev python3-numpy > /dev/null
 [ "$(uname -m)" = x86_64 ] || { echo "this is of x86-64 processors"; exit 2; }
 gcc --version | head -n 1
 echo 'int nothing(void) { return 0; }' > nothing.c

@@ -13,7 +13,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 uname -sr | cut -d . -f 1,2
-dpkg-query -W python3 > log 2>&1 || apt-get install -qq -y --no-install-recommends python3 > log 2>&1
+dpkg-query -W python3 2> /dev/null || apt-get install -qq -y --no-install-recommends python3 > /dev/null
 
 /usr/bin/python3 - << 'PYTHON'
 import os, socket, sys

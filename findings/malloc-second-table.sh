@@ -12,7 +12,7 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W gcc libc6-dev libc6 > log 2>&1 || apt-get install -qq -y --no-install-recommends gcc libc6-dev > log 2>&1
+dpkg-query -W gcc libc6-dev libc6 2> /dev/null || apt-get install -qq -y --no-install-recommends gcc libc6-dev > /dev/null
 ldd --version | head -n 1
 
 cat > rounds.c << 'C'

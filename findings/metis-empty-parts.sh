@@ -12,7 +12,7 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-apt-get download metis=5.1.0.dfsg-7 libmetis5=5.1.0.dfsg-7 > log 2>&1
+apt-get download -qq -o APT::Sandbox::User=root metis=5.1.0.dfsg-7 libmetis5=5.1.0.dfsg-7
 for package in *.deb; do dpkg -x "$package" tree; done
 LD_LIBRARY_PATH=$(echo "$place"/tree/usr/lib/*-linux-gnu)
 export LD_LIBRARY_PATH

@@ -10,9 +10,9 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W python3-pandas > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends python3-pandas=1.5.3+dfsg-2 > log 2>&1
-apt-get download python3-bottleneck=1.3.5+ds1-2+b1 >> log 2>&1
+dpkg-query -W python3-pandas 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends python3-pandas=1.5.3+dfsg-2 > /dev/null
+apt-get download -qq -o APT::Sandbox::User=root python3-bottleneck=1.3.5+ds1-2+b1
 dpkg -x python3-bottleneck_*.deb tree
 
 PYTHONPATH=tree/usr/lib/python3/dist-packages /usr/bin/python3 - << 'PYTHON'

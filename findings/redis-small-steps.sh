@@ -14,8 +14,9 @@ server=
 trap '[ -z "$server" ] || kill "$server"; wait; rm -rf "$place"' EXIT
 cd "$place"
 version=5:7.0.15-1~deb12u10
-apt-get download redis-server=$version redis-tools=$version > log 2>&1 || apt-get download redis-server redis-tools > log 2>&1
-apt-get download libjemalloc2 liblzf1 libatomic1 libssl3 libsystemd0 >> log 2>&1
+download() { apt-get download -qq -o APT::Sandbox::User=root "$@"; }
+download redis-server=$version redis-tools=$version || download redis-server redis-tools
+download libjemalloc2 liblzf1 libatomic1 libssl3 libsystemd0
 for package in *.deb; do dpkg -x "$package" tree; done
 LD_LIBRARY_PATH=$(echo "$place"/tree/usr/lib/*-linux-gnu)
 export LD_LIBRARY_PATH
@@ -25,8 +26,9 @@ redis() { tree/usr/bin/redis-cli -s socket "$@"; }
 until redis ping > pong 2>&1; do kill -0 "$server" && sleep 0.1; done
 tree/usr/bin/redis-server --version | cut -d ' ' -f 1-3
 
-for ((i = 0; i < 1000; i++)); do echo 'incrbyfloat text 3e-18'; echo 'hincrbyfloat hash row 3e-18'; echo 'zincrby set 3e-18 row'; done |
-    redis > sums
+for ((i = 0; i < 1000; i++)); do
+    printf '%s\n' 'incrbyfloat text 3e-18' 'hincrbyfloat hash row 3e-18' 'zincrby set 3e-18 row'
+done | redis > sums
 text=$(redis get text) hash=$(redis hget hash row) set=$(redis zscore set row) once=$(redis incrbyfloat once 6e-18)
 echo "1000 steps of 3e-18: INCRBYFLOAT $text, HINCRBYFLOAT $hash, ZINCRBY $set; one of 6e-18: INCRBYFLOAT $once"
 redis incrbyfloat tenths 0.1 > pong

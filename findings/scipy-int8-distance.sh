@@ -11,8 +11,8 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W python3-scipy > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends python3-scipy=1.10.1-2 > log 2>&1
+dpkg-query -W python3-scipy 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends python3-scipy=1.10.1-2 > /dev/null
 
 /usr/bin/python3 -W ignore - << 'PYTHON'
 import sys

@@ -11,9 +11,10 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W python3-scipy > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends python3-scipy=1.10.1-2 > log 2>&1
-apt-get download python3-sklearn=1.2.1+dfsg-1 python3-sklearn-lib=1.2.1+dfsg-1 python3-joblib python3-threadpoolctl >> log 2>&1
+dpkg-query -W python3-scipy 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends python3-scipy=1.10.1-2 > /dev/null
+apt-get download -qq -o APT::Sandbox::User=root python3-sklearn=1.2.1+dfsg-1 \
+    python3-sklearn-lib=1.2.1+dfsg-1 python3-joblib python3-threadpoolctl
 for package in *.deb; do dpkg -x "$package" tree; done
 
 PYTHONPATH=tree/usr/lib/python3/dist-packages /usr/bin/python3 - << 'PYTHON'

@@ -11,9 +11,10 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W python3-scipy > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends python3-scipy=1.10.1-2 > log 2>&1
-apt-get download python3-sklearn=1.2.1+dfsg-1 python3-sklearn-lib=1.2.1+dfsg-1 python3-joblib python3-threadpoolctl >> log 2>&1
+dpkg-query -W python3-scipy 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends python3-scipy=1.10.1-2 > /dev/null
+apt-get download -qq -o APT::Sandbox::User=root python3-sklearn=1.2.1+dfsg-1 \
+    python3-sklearn-lib=1.2.1+dfsg-1 python3-joblib python3-threadpoolctl
 for package in *.deb; do dpkg -x "$package" tree; done
 
 PYTHONPATH=tree/usr/lib/python3/dist-packages /usr/bin/python3 -W ignore - << 'PYTHON'
@@ -37,8 +38,8 @@ for add_up in False, True:
     variance = StandardScaler(with_mean=False).fit(rows(add_up)).var_[0]
     length = scipy.sparse.linalg.norm(rows(add_up)[0])
     seen[add_up] = [round(float(x), 4) for x in (lengths[0], largest, variance, length)]
-    print("added up before" if add_up else "as they are", "- length after normalize(), Binarizer's largest, variance of column 0, "
-          "length by SciPy:", seen[add_up])
+    print("added up before:" if add_up else "as they are:", "length after normalize(), Binarizer's largest, variance of",
+          "column 0, length by SciPy:", seen[add_up])
 sys.exit(not (seen[True] == [1, 1, 0.25, 2.2361] and seen[False][3] == 2.2361 and seen[False][0] > 1.2
               and seen[False][1] == 2 and seen[False][2] < 0))
 PYTHON

@@ -12,8 +12,8 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-dpkg-query -W python3-torch > log 2>&1 ||
-    apt-get install -qq -y --no-install-recommends python3-torch=1.13.1+dfsg-4 > log 2>&1
+dpkg-query -W python3-torch 2> /dev/null ||
+    apt-get install -qq -y --no-install-recommends python3-torch=1.13.1+dfsg-4 > /dev/null
 
 /usr/bin/python3 - << 'PYTHON'
 import sys

@@ -12,7 +12,7 @@ set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
-npm install --silent --no-audit --no-fund --ignore-scripts vectra@0.15.0 > log 2>&1
+npm install --loglevel=error --no-audit --no-fund --ignore-scripts vectra@0.15.0 > /dev/null
 
 cat > run.mjs << 'SCRIPT'
 import { LocalIndex } from 'vectra';
