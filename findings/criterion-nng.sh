@@ -6,7 +6,7 @@
 #           threads when the program first uses it.
 # In truth  libnng has nanomsg's names, too (nn_socket and 20 more), and Criterion needs nanomsg without naming a version of its
 #           functions: they bind to libnng as soon as a program is linked with it, in either order. The program calls nothing of
-#           nng, and yet each test runs beside nng's threads. Only nanomsg named before both keeps Criterion on nanomsg.
+#           nng, and yet each test runs beside nng's threads. Only nanomsg named before nng keeps Criterion on nanomsg.
 # Matters   for tests of a server: thread counts, time, and what a sanitizer or strace shows are of another library than the one
 #           that ldd lists for Criterion.
 set -eu

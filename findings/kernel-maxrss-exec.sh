@@ -5,7 +5,7 @@
 # Guess     It is the child's own: `true` takes 2 MB, whoever started it.
 # In truth  A process keeps through exec the largest memory that it had before, and before it was a copy of its parent: `true`
 #           started by a program of 300 MB is said to have had 300 MB, by fork and by posix_spawn. VmHWM in the child's
-#           /proc/self/status begins anew at exec. Through a small program in between, the figure is the child's own.
+#           /proc/self/status begins anew at exec, so the two figures of the kernel for one process disagree.
 # Matters   to launchers and trainers that report the memory of their workers, or take a limit from the last run's figure: they
 #           report their own size.
 set -eu

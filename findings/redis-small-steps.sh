@@ -4,7 +4,7 @@
 # Packages  redis-server, redis-tools 5:7.0.15-1~deb12u10 (Debian 12; a newer security update where that is gone)
 # Guess     A number is a double, or its 17 digits as a text: a step of 3e-18 onto 0 gives 3e-18, and all commands add alike.
 # In truth  INCRBYFLOAT and HINCRBYFLOAT write the sum with 17 places behind the point, not 17 digits: a thousand steps of 3e-18
-#           leave 0, one of 6e-18 becomes 1e-17. And they add in the long double of x86, so 0.1 + 0.2 is 0.3; ZINCRBY adds
+#           leave 0, one of 6e-18 becomes 1e-17. And they add in long double, so 0.1 + 0.2 is 0.3; ZINCRBY adds
 #           doubles, loses none of these, and says 0.30000000000000004.
 # Matters   where gradients, squared gradients or counters of loss are summed up in Redis: what is small is lost for good, and
 #           a hash and a sorted set that got the same steps are not equal.
