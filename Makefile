@@ -50,8 +50,11 @@ results: deps-build ## the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md
 	@$(MAKE) all $(DISTANCE)
 	@lab/report.py results $(B)/bin '$(DATA)' build/results
 
+findings: ## runs what other tools do that a good guess would not: needs the network (T=text)
+	@scripts/findings.sh $(T)
+
 clean: ## remove everything that was built
 	rm -rf build bin compile_commands.json
 
-.PHONY: help all demo quick check check-rest check-all results clean FORCE
+.PHONY: help all demo quick check check-rest check-all results findings clean FORCE
 FORCE:

@@ -63,7 +63,7 @@ documents: programs ## do the documents say what is there, and is it spelled rig
 	@git ls-files -z -- ':!test/fuzz/seeds' ':!*.svg' ':!LICENSE' | xargs -0 codespell $(CODESPELL) && echo '  OK    spelling'
 
 shellcheck: ## shellcheck over all scripts
-	@shellcheck .ci/run $(wildcard scripts/*.sh lab/*.sh test/*.sh test/*/*.sh)
+	@shellcheck .ci/run $(wildcard scripts/*.sh findings/*.sh lab/*.sh test/*.sh test/*/*.sh)
 
 # $(call compile_entry,<source>): as it is compiled, with the flavor of its folder.
 compile_entry = $1 $(CC) $(call flags_of,$1) $(if $(filter test/sim/% lab/% $(foreach b,$(BENCH_ON_FIBERS),bench/$b.c bench/$b/%),$1),$(FLAVOR_fibers)) \
