@@ -24,7 +24,7 @@ struct program {
 
 enum { DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
 
-static const char *const models[] = {"complex", "rescal", NULL};
+static const char *const models[] = {"complex", "rescal", "distmult", "transe", "rotate", NULL};
 static const char *const losses[] = {"logistic", "softmax", NULL};
 
 static const char about[] =
@@ -44,10 +44,10 @@ static void own_options(struct options *o)
         OPTION_TEXT(
             "--data", "FOLDER", &o->common.data, ARGS_INPUT,
             "with train.txt, valid.txt and test.txt: lines of head,\nrelation and tail, with tabs between"),
-        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex or rescal"),
+        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex, rescal, distmult, transe or rotate"),
         OPTION_COUNT(
             "--dim", "N", &o->dim, 1, DIM_MAX, ARGS_TASK,
-            "floats of an embedding (complex: two for each\nnumber), optimizer state not included"),
+            "floats of an embedding (complex, rotate: two for\neach number), optimizer state not included"),
         OPTION_FLAG("--reciprocal", &o->is_reciprocal, ARGS_TASK,
                     "a second embedding of each relation, for\nquestions for subjects"),
         OPTION_SECTION("training"),
@@ -92,7 +92,7 @@ static void check(void *program)
         fail_usage("--negatives 0 takes all entities and draws none: leave out --sampling");
     settings_check_source(&o->common, "the graph");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
-    if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
+    if ((o->model == MODEL_COMPLEX || o->model == MODEL_ROTATE) && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
         fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size",
@@ -167,7 +167,8 @@ static void ready(void *program, struct training *t)
 
 static const char *model_name(const struct task *t)
 {
-    return t->model.kind == MODEL_COMPLEX ? "ComplEx" : "RESCAL";
+    static const char *const names[] = {"ComplEx", "RESCAL", "DistMult", "TransE", "RotatE"};
+    return names[t->model.kind];
 }
 
 static void start(const void *program, const struct pool *pool)
@@ -218,13 +219,15 @@ struct first_values {
     const struct pool_table *table;
 };
 
-/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. */
+/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Phases are
+ * those of the whole circle. */
 static void draw_row(const void *first_values, uint64_t row, float *values)
 {
     const struct first_values *f = first_values;
     const struct options *o = f->options;
-    rng_fill(o->common.seed, UINT64_C(1) << 40 | (f->table->first + row), o->init, values,
-             f->table->length);
+    bool is_phase = o->model == MODEL_ROTATE && f->table->first > 0;
+    rng_fill(o->common.seed, UINT64_C(1) << 40 | (f->table->first + row),
+             is_phase ? M_PI / sqrt(3) : o->init, values, f->table->length);
 }
 
 static void init_table(struct pool_member *m, const struct task *t, size_t table)
@@ -386,7 +389,7 @@ static void save_model(const struct task *task, struct pool_member *m)
     const struct model *model = &task->model;
     struct tensors t;
     tensors_open(&t, task->options.common.out);
-    tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
+    tensors_note(&t, "model", models[model->kind]);
     tensors_note_count(&t, "dim", model->dim);
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
     tensors_note(&t, "data", task->options.common.data);
