@@ -136,9 +136,11 @@ void model_back(const struct model *m, enum model_side side, const float *query_
 
 /* ---- what a training step minimizes ---- */
 
-static float logistic(float true_score, float *true_derivative, float *sampled, size_t n)
+static float logistic(float true_score, float *true_derivative, float *sampled, size_t n,
+                      float weight)
 {
-    float loss = vec_best()->logistic(sampled, n);
+    float loss = weight * vec_best()->logistic(sampled, n);
+    if (weight != 1) vec_best()->scale(sampled, weight, n);
     float e = expf(-fabsf(true_score));
     *true_derivative = -(true_score > 0 ? e : 1) / (1 + e);
     return loss + log1pf(e) + (true_score < 0 ? -true_score : 0);
@@ -160,5 +162,5 @@ float loss_of(enum loss_kind kind, float true_score, float *true_derivative, flo
               size_t n, float weight)
 {
     return kind == LOSS_SOFTMAX ? softmax(true_score, true_derivative, sampled, n, weight)
-                                : logistic(true_score, true_derivative, sampled, n);
+                                : logistic(true_score, true_derivative, sampled, n, weight);
 }

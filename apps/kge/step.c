@@ -43,6 +43,13 @@ static void open_shared(struct step *s, size_t batch, size_t negatives)
     s->squares = take_memory(negatives, sizeof(float));
 }
 
+static float sampled_weight(const struct step *s)
+{
+    if (s->task->options.loss == LOSS_SOFTMAX)
+        return (float)s->task->model.entities / (float)s->others;
+    return s->is_distance ? 1 / (float)s->others : 1;
+}
+
 void step_open(struct step *s, const struct task *t, struct pool_member *m)
 {
     const struct options *o = &t->options;
@@ -53,7 +60,7 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
                        .is_distance = model_is_distance(&t->model),
                        .relation_floats = model_relation_floats(&t->model)};
     s->others = task_others(t);
-    s->softmax_weight = (float)t->model.entities / (float)s->others;
+    s->sampled_weight = sampled_weight(s);
     size_t keys = feed_keys_max(t), relations = feed_relations_max(t),
            negatives = feed_negatives(t);
     size_t entity_floats = keys - relations + negatives;
@@ -177,18 +184,19 @@ static uint32_t answer_of(const struct batch *b, enum model_side side, uint32_t 
 }
 
 /* The logistic loss of the papers counts a fact once, beside the negatives of both sides; with
- * reciprocal relations, and with softmax, the two questions are two examples. */
+ * reciprocal relations, with softmax, and where the negatives count as one, the two questions are two
+ * examples. */
 static bool is_counted(const struct step *s, enum model_side side)
 {
     return side == MODEL_OBJECTS || s->task->model.is_reciprocal ||
-           s->task->options.loss == LOSS_SOFTMAX;
+           s->task->options.loss == LOSS_SOFTMAX || s->is_distance;
 }
 
 static double loss_at(const struct step *s, enum model_side side, float true_score,
                       float *true_derivative, float *scores)
 {
     float loss = loss_of((enum loss_kind)s->task->options.loss, true_score, true_derivative, scores,
-                         s->others, s->softmax_weight);
+                         s->others, s->sampled_weight);
     if (is_counted(s, side)) return loss;
     float none = 0, derivative;
     /* Without sampled answers the loss is that of the true one alone. */

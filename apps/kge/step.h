@@ -21,7 +21,7 @@ struct step {
     const struct vec *vec;
     size_t dim, relation_floats;
     size_t others;        /* task_others() */
-    float softmax_weight; /* how many entities a sampled one stands for */
+    float sampled_weight; /* loss_of() */
     bool is_distance;     /* model_is_distance() */
 
     /* Of the batch, then its negatives: objects, then subjects. */

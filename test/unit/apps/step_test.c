@@ -91,7 +91,9 @@ static double question_loss(const struct task *t, const struct pool *pool, const
         loss += log1p(exp(score));
     }
     if (t->options.loss == LOSS_SOFTMAX) return -log(exp(own) / (exp(own) + others));
-    bool is_counted = side == MODEL_OBJECTS || t->model.is_reciprocal;
+    bool is_distance = model_is_distance(&t->model);
+    bool is_counted = side == MODEL_OBJECTS || t->model.is_reciprocal || is_distance;
+    if (is_distance) loss /= (double)n;
     return loss + (is_counted ? log1p(exp(-own)) : 0);
 }
 
