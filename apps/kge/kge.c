@@ -5,6 +5,7 @@
 #include "plain.h"
 #include "programs.h"
 #include "rows.h"
+#include "saved.h"
 #include "tensors.h"
 #include "warm.h"
 #include "step.h"
@@ -13,6 +14,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The task comes first. */
 struct program {
@@ -60,7 +62,7 @@ static void own_options(struct options *o)
         OPTION_CHOICE("--loss", "NAME", &o->loss, losses, ARGS_TASK,
                       "logistic, or softmax over the samples"),
         OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
-                    "weight of the cubed norm (N3) of the embeddings\nin a fact"),
+                    "weight of the cubed norm (N3) of the embeddings\nin a fact; transe, rotate: 0 unless it is given"),
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
                     "standard deviation of the first values"),
     };
@@ -91,6 +93,8 @@ static void check(void *program)
     if (o->negatives == 0 && args_has("--sampling"))
         fail_usage("--negatives 0 takes all entities and draws none: leave out --sampling");
     settings_check_source(&o->common, "the graph");
+    /* A norm that is small keeps entities from being far from each other. */
+    if (o->model >= MODEL_TRANSE && !args_has("--reg")) o->regularization = 0;
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if ((o->model == MODEL_COMPLEX || o->model == MODEL_ROTATE) && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -110,10 +114,24 @@ static void name_files(struct options *o)
     }
 }
 
+/* Rows of another model may be as long, and mean something else. */
+static void check_source_model(const struct options *o)
+{
+    struct saved s;
+    if (!o->common.from) return;
+    saved_open(&s, o->common.from);
+    const char *saved = saved_note(&s, "model");
+    for (int i = 0; saved && models[i]; i++)
+        if (i != o->model && strcmp(saved, models[i]) == 0)
+            saved_fail(&s, "is a model of --model %s, not %s (--from)", saved, models[o->model]);
+    saved_close(&s);
+}
+
 static void load(void *program)
 {
     struct task *t = program;
     struct options *o = &t->options;
+    check_source_model(o);
     graph_load(&t->graph, o->common.data);
     name_files(o);
     filter_init(&t->filter, &t->graph);

@@ -638,7 +638,3 @@ def main(words: Optional[List[str]] = None) -> int:
     if told.out == "-" and sys.stdout.isatty():
         of.error("the page is HTML: name a file, --out page.html")
     return run_command("report", report, told)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
