@@ -170,6 +170,8 @@ class Saved(Trainers):
         self.sh("told='sed -n s/(.*//;/^test/p'; "
                 f"{command(0, 'kge', kge)} --epochs 2 --out model | $told > trained && "
                 f"{command(0, 'kge', kge)} --epochs 0 --from model | $told > saved && test -s saved && cmp trained saved")
+        self.program_refuses("kge", 1, f"{kge} --model transe --epochs 0 --from model",
+                             "model: is a model of --model complex, not transe (--from)")
 
     def test_lda_goes_on_with_the_priors_of_its_model(self):
         lda = f"{made('lda', '20x30x10x3')} --topics 3 --epochs 1"
