@@ -46,7 +46,8 @@ static void own_options(struct options *o)
         OPTION_TEXT(
             "--data", "FOLDER", &o->common.data, ARGS_INPUT,
             "with train.txt, valid.txt and test.txt: lines of head,\nrelation and tail, with tabs between"),
-        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex, rescal, distmult, transe or rotate"),
+        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK,
+                      "complex, rescal, distmult, transe or rotate"),
         OPTION_COUNT(
             "--dim", "N", &o->dim, 1, DIM_MAX, ARGS_TASK,
             "floats of an embedding (complex, rotate: two for\neach number), optimizer state not included"),
@@ -61,8 +62,9 @@ static void own_options(struct options *o)
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
         OPTION_CHOICE("--loss", "NAME", &o->loss, losses, ARGS_TASK,
                       "logistic, or softmax over the samples"),
-        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
-                    "weight of the cubed norm (N3) of the embeddings\nin a fact; transe, rotate: 0 unless it is given"),
+        OPTION_REAL(
+            "--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+            "weight of the cubed norm (N3) of the embeddings\nin a fact; transe, rotate: 0 unless it is given"),
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
                     "standard deviation of the first values"),
     };
@@ -90,13 +92,14 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct options *o = &((struct task *)program)->options;
+    const struct model m = {.kind = (enum model_kind)o->model};
     if (o->negatives == 0 && args_has("--sampling"))
         fail_usage("--negatives 0 takes all entities and draws none: leave out --sampling");
     settings_check_source(&o->common, "the graph");
     /* A norm that is small keeps entities from being far from each other. */
-    if (o->model >= MODEL_TRANSE && !args_has("--reg")) o->regularization = 0;
+    if (model_is_distance(&m) && !args_has("--reg")) o->regularization = 0;
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
-    if ((o->model == MODEL_COMPLEX || o->model == MODEL_ROTATE) && o->dim % 2 != 0)
+    if (model_is_complex(&m) && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
         fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size",

@@ -300,8 +300,8 @@ static double shared_losses(struct step *s, struct block k, enum model_side side
         float distance, true_score = true_score_of(s, query, s->rows[answer], &distance);
         float *scores = s->scores + i * s->others;
         if (s->is_distance)
-            v->distances(scores, s->distances, v->dot(query, query, s->dim), s->squares, MODEL_MARGIN,
-                         s->others);
+            v->distances(scores, s->distances, v->dot(query, query, s->dim), s->squares,
+                         MODEL_MARGIN, s->others);
         if (task_takes_all(s->task)) scores[answer] = NO_SCORE;
         loss += loss_at(s, side, true_score, &s->true_derivatives[i], scores);
         if (!s->is_distance) continue;
@@ -424,10 +424,8 @@ double step_operations(const struct task *t)
      * addition each. */
     double scores = MODEL_SIDES * answers * dim * 6;
     /* A query, and its gradient's two parts. */
-    static const double of_query[MODEL_KINDS] = {[MODEL_COMPLEX] = 9,
-                                                 [MODEL_DISTMULT] = 5,
-                                                 [MODEL_TRANSE] = 3,
-                                                 [MODEL_ROTATE] = 12};
+    static const double of_query[MODEL_KINDS] = {
+        [MODEL_COMPLEX] = 9, [MODEL_DISTMULT] = 5, [MODEL_TRANSE] = 3, [MODEL_ROTATE] = 12};
     double queries = MODEL_SIDES * dim *
                      (t->model.kind == MODEL_RESCAL ? 6 * dim : of_query[t->model.kind]);
     double updated = task_takes_all(t) ? others / facts * dim

@@ -69,9 +69,8 @@ static void check_scores(struct model m)
 TEST(model, queries_of_both_sides_have_the_score_of_the_fact)
 {
     for (int i = 0; i < 200; i++)
-        check_scores((struct model){.kind = (enum model_kind)(i % MODEL_KINDS),
-                                    .is_reciprocal = i & 1,
-                                    .dim = DIM});
+        check_scores((struct model){
+            .kind = (enum model_kind)(i % MODEL_KINDS), .is_reciprocal = i & 1, .dim = DIM});
 }
 
 TEST(model, losses_of_large_scores_are_finite)

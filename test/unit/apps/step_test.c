@@ -193,8 +193,7 @@ static void check_step(struct task *t)
             double moved = c->values[i] - values[table][i];
             if (fabs(square - slope * slope) > 2e-3 * (1 + slope * slope))
                 test_fail(__FILE__, __LINE__, "model %d, table %d, %zu: %g is not the square of %g",
-                          t->options.model, table, i,
-                          square, slope);
+                          t->options.model, table, i, square, slope);
             CHECK(fabs(moved + t->options.rate * slope / sqrt(0.25 + slope * slope)) < 1e-3);
         }
     }

@@ -239,7 +239,7 @@ static void check_counts(const struct vec *v, size_t n)
 TEST(vec, each_width_does_what_is_said_at_all_lengths)
 {
     static void (*const checks[])(const struct vec *, size_t n) = {
-        check_sums,  check_complex, check_adagrad, check_cubed,
+        check_sums,  check_complex, check_adagrad,   check_cubed,
         check_pairs, check_losses,  check_distances, check_counts};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         for_each_width(checks[i], 0, LONGEST);
