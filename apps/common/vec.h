@@ -39,6 +39,15 @@ struct vec {
     const char *name;
 
     float (*dot)(const float *a, const float *b, size_t n);
+    /* |a - b|^2 */
+    float (*square_distance)(const float *a, const float *b, size_t n);
+    /* Products of one vector with `n` others become what is left of `margin` behind the distances of
+     * both, which are kept. Squares are the vectors' products with themselves. Of a distance that is
+     * lost in the rounding of its square, the least that is not is taken. */
+    void (*distances)(float *products, float *distances, float square, const float *squares,
+                      float margin, size_t n);
+    /* x becomes x / by; returns the sum. */
+    float (*divide)(float *x, const float *by, size_t n);
     /* to += scale * from */
     void (*add_scaled)(float *to, float scale, const float *from, size_t n);
     /* to += from */

@@ -34,6 +34,34 @@ static float dot(const float *restrict a, const float *restrict b, size_t n)
     return sum;
 }
 
+static float square_distance(const float *restrict a, const float *restrict b, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum;
+}
+
+static void distances(float *restrict products, float *restrict distances, float square,
+                      const float *restrict squares, float margin, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float both = square + squares[i], least = 1e-6f * both + 1e-12f,
+              found = both - 2 * products[i];
+        distances[i] = sqrtf(found > least ? found : least);
+        products[i] = margin - distances[i];
+    }
+}
+
+static float divide(float *restrict x, const float *restrict by, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] /= by[i];
+        sum += x[i];
+    }
+    return sum;
+}
+
 static void add_scaled(float *restrict to, float scale, const float *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++) to[i] += scale * from[i];
@@ -454,6 +482,9 @@ const struct vec VEC_TABLE = {
 #define VEC_TEXT_(bytes) #bytes "-byte vectors"
     .name = VEC_TEXT(WIDE_BYTES),
     .dot = dot,
+    .square_distance = square_distance,
+    .distances = distances,
+    .divide = divide,
     .add_scaled = add_scaled,
     .add = add,
     .add_rectified = add_rectified,

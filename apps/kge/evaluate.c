@@ -24,12 +24,14 @@ void evaluation_init(struct evaluation *e, const struct task *t)
     *e = (struct evaluation){.task = t};
     e->entities = take_memory(matrix_panels(m->dim, m->entities), sizeof(float));
     e->relations = take_memory(model_relation_rows(m) * model_relation_floats(m), sizeof(float));
+    if (model_is_distance(m)) e->offsets = take_memory(m->entities, sizeof(float));
 }
 
 void evaluation_fini(struct evaluation *e)
 {
     free(e->entities);
     free(e->relations);
+    free(e->offsets);
     *e = (struct evaluation){0};
 }
 
@@ -41,7 +43,10 @@ static void keep_entities(void *evaluation, uint64_t row, size_t count, const fl
     struct evaluation *e = evaluation;
     const float *starts[PULL_ROWS];
     size_t dim = e->task->model.dim;
-    for (size_t i = 0; i < count; i++) starts[i] = values + i * dim;
+    for (size_t i = 0; i < count; i++) {
+        starts[i] = values + i * dim;
+        if (e->offsets) e->offsets[row + i] = -vec_best()->dot(starts[i], starts[i], dim) / 2;
+    }
     matrix_pack_turned_part(e->entities, starts, dim, (uint32_t)row, count);
 }
 
@@ -90,14 +95,22 @@ struct question {
     uint64_t greater, equal, known_greater, known_equal;
 };
 
+/* Of two answers the one with the greater q'a - |a|^2 / 2 is nearer to q: nothing else ranks them. */
+static void add_offsets(const struct evaluation *e, float *scores, size_t first, size_t count)
+{
+    if (e->offsets) vec_best()->add(scores, e->offsets + first, count);
+}
+
 /* The same arithmetic as for all others, so that equal embeddings have equal scores. */
 static float score_of(const struct evaluation *e, const float *query, uint32_t entity)
 {
     float scores[VEC_PANEL_MAX];
     size_t dim = e->task->model.dim, first = entity - entity % VEC_PANEL_MAX,
-           left = e->task->model.entities - first;
-    matrix_multiply_part(scores, VEC_PANEL_MAX, query, dim, 1, e->entities, 1, first,
-                         left < VEC_PANEL_MAX ? left : VEC_PANEL_MAX, dim, 0);
+           left = e->task->model.entities - first,
+           count = left < VEC_PANEL_MAX ? left : VEC_PANEL_MAX;
+    matrix_multiply_part(scores, VEC_PANEL_MAX, query, dim, 1, e->entities, 1, first, count, dim,
+                         0);
+    add_offsets(e, scores, first, count);
     return scores[entity - first];
 }
 
@@ -171,7 +184,10 @@ static void rank_block(const struct evaluation *e, const struct fact *facts, siz
     for (uint32_t first = 0; first < all; first += CHUNK) {
         size_t chunk = all - first < CHUNK ? all - first : CHUNK;
         matrix_multiply_part(scores, CHUNK, queries, dim, 1, e->entities, n, first, chunk, dim, 0);
-        for (size_t i = 0; i < n; i++) count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
+        for (size_t i = 0; i < n; i++) {
+            add_offsets(e, scores + i * CHUNK, first, chunk);
+            count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
+        }
     }
     for (size_t i = 0; i < n; i++) add_question(e, &questions[i], counts);
 }

@@ -27,6 +27,7 @@ struct evaluation {
     const struct task *task;
     float *entities;  /* panels: the entities as columns (matrix.h) */
     float *relations; /* rows, one after the other */
+    float *offsets;   /* where scores are distances: of each entity -|a|^2 / 2 */
 };
 
 enum quality_kind { QUALITY_FILTERED, QUALITY_RAW, QUALITY_KINDS };

@@ -5,6 +5,7 @@
 #include "plain.h"
 #include "programs.h"
 #include "rows.h"
+#include "saved.h"
 #include "tensors.h"
 #include "warm.h"
 #include "step.h"
@@ -13,6 +14,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The task comes first. */
 struct program {
@@ -24,7 +26,7 @@ struct program {
 
 enum { DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
 
-static const char *const models[] = {"complex", "rescal", NULL};
+static const char *const models[] = {"complex", "rescal", "distmult", "transe", "rotate", NULL};
 static const char *const losses[] = {"logistic", "softmax", NULL};
 
 static const char about[] =
@@ -44,10 +46,11 @@ static void own_options(struct options *o)
         OPTION_TEXT(
             "--data", "FOLDER", &o->common.data, ARGS_INPUT,
             "with train.txt, valid.txt and test.txt: lines of head,\nrelation and tail, with tabs between"),
-        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex or rescal"),
+        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK,
+                      "complex, rescal, distmult, transe or rotate"),
         OPTION_COUNT(
             "--dim", "N", &o->dim, 1, DIM_MAX, ARGS_TASK,
-            "floats of an embedding (complex: two for each\nnumber), optimizer state not included"),
+            "floats of an embedding (complex, rotate: two for\neach number), optimizer state not included"),
         OPTION_FLAG("--reciprocal", &o->is_reciprocal, ARGS_TASK,
                     "a second embedding of each relation, for\nquestions for subjects"),
         OPTION_SECTION("training"),
@@ -59,8 +62,9 @@ static void own_options(struct options *o)
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
         OPTION_CHOICE("--loss", "NAME", &o->loss, losses, ARGS_TASK,
                       "logistic, or softmax over the samples"),
-        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
-                    "weight of the cubed norm (N3) of the embeddings\nin a fact"),
+        OPTION_REAL(
+            "--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+            "weight of the cubed norm (N3) of the embeddings\nin a fact; transe, rotate: 0 unless it is given"),
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
                     "standard deviation of the first values"),
     };
@@ -88,11 +92,14 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct options *o = &((struct task *)program)->options;
+    const struct model m = {.kind = (enum model_kind)o->model};
     if (o->negatives == 0 && args_has("--sampling"))
         fail_usage("--negatives 0 takes all entities and draws none: leave out --sampling");
     settings_check_source(&o->common, "the graph");
+    /* A norm that is small keeps entities from being far from each other. */
+    if (model_is_distance(&m) && !args_has("--reg")) o->regularization = 0;
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
-    if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
+    if (model_is_complex(&m) && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
         fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size",
@@ -110,10 +117,24 @@ static void name_files(struct options *o)
     }
 }
 
+/* Rows of another model may be as long, and mean something else. */
+static void check_source_model(const struct options *o)
+{
+    struct saved s;
+    if (!o->common.from) return;
+    saved_open(&s, o->common.from);
+    const char *saved = saved_note(&s, "model");
+    for (int i = 0; saved && models[i]; i++)
+        if (i != o->model && strcmp(saved, models[i]) == 0)
+            saved_fail(&s, "is a model of --model %s, not %s (--from)", saved, models[o->model]);
+    saved_close(&s);
+}
+
 static void load(void *program)
 {
     struct task *t = program;
     struct options *o = &t->options;
+    check_source_model(o);
     graph_load(&t->graph, o->common.data);
     name_files(o);
     filter_init(&t->filter, &t->graph);
@@ -167,7 +188,8 @@ static void ready(void *program, struct training *t)
 
 static const char *model_name(const struct task *t)
 {
-    return t->model.kind == MODEL_COMPLEX ? "ComplEx" : "RESCAL";
+    static const char *const names[] = {"ComplEx", "RESCAL", "DistMult", "TransE", "RotatE"};
+    return names[t->model.kind];
 }
 
 static void start(const void *program, const struct pool *pool)
@@ -218,13 +240,15 @@ struct first_values {
     const struct pool_table *table;
 };
 
-/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. */
+/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Phases are
+ * those of the whole circle. */
 static void draw_row(const void *first_values, uint64_t row, float *values)
 {
     const struct first_values *f = first_values;
     const struct options *o = f->options;
-    rng_fill(o->common.seed, UINT64_C(1) << 40 | (f->table->first + row), o->init, values,
-             f->table->length);
+    bool is_phase = o->model == MODEL_ROTATE && f->table->first > 0;
+    rng_fill(o->common.seed, UINT64_C(1) << 40 | (f->table->first + row),
+             is_phase ? M_PI / sqrt(3) : o->init, values, f->table->length);
 }
 
 static void init_table(struct pool_member *m, const struct task *t, size_t table)
@@ -386,7 +410,7 @@ static void save_model(const struct task *task, struct pool_member *m)
     const struct model *model = &task->model;
     struct tensors t;
     tensors_open(&t, task->options.common.out);
-    tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
+    tensors_note(&t, "model", models[model->kind]);
     tensors_note_count(&t, "dim", model->dim);
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
     tensors_note(&t, "data", task->options.common.data);

@@ -4,6 +4,7 @@
 #include "matrix.h"
 #include "pace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,16 @@ static void open_shared(struct step *s, size_t batch, size_t negatives)
     s->true_derivatives = take_memory(facts, sizeof(float));
     s->query_rows = take_memory(facts, sizeof *s->query_rows);
     for (size_t i = 0; i < facts; i++) s->query_rows[i] = s->queries + i * dim;
+    if (!s->is_distance) return;
+    s->weights = take_memory(negatives + facts, sizeof(float));
+    s->squares = take_memory(negatives, sizeof(float));
+}
+
+static float sampled_weight(const struct step *s)
+{
+    if (s->task->options.loss == LOSS_SOFTMAX)
+        return (float)s->task->model.entities / (float)s->others;
+    return s->is_distance ? 1 / (float)s->others : 1;
 }
 
 void step_open(struct step *s, const struct task *t, struct pool_member *m)
@@ -46,9 +57,10 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
                        .member = m,
                        .vec = vec_best(),
                        .dim = o->dim,
+                       .is_distance = model_is_distance(&t->model),
                        .relation_floats = model_relation_floats(&t->model)};
     s->others = task_others(t);
-    s->softmax_weight = (float)t->model.entities / (float)s->others;
+    s->sampled_weight = sampled_weight(s);
     size_t keys = feed_keys_max(t), relations = feed_relations_max(t),
            negatives = feed_negatives(t);
     size_t entity_floats = keys - relations + negatives;
@@ -58,6 +70,7 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
     s->keys = take_memory(keys + negatives, sizeof *s->keys);
     s->gradients =
         take_memory((keys - relations) * s->dim + relations * s->relation_floats, sizeof(float));
+    if (s->is_distance) s->distances = take_memory(s->others, sizeof(float));
     if (task_is_single(t)) {
         s->query = take_memory(s->dim, sizeof(float));
         s->query_gradient = take_memory(s->dim, sizeof(float));
@@ -82,6 +95,9 @@ void step_close(struct step *s)
     free(s->panels);
     free(s->true_derivatives);
     free(s->query_rows);
+    free(s->distances);
+    free(s->weights);
+    free(s->squares);
     *s = (struct step){0};
 }
 
@@ -135,10 +151,13 @@ static void regularize(void *gradient, const float *row, float *to, uint32_t len
 /* The rows of the batch's keys: all gradients are there. */
 static void update_rows(struct step *s, const struct batch *b)
 {
-    struct gradient g = {.vec = s->vec, .is_complex = s->task->model.kind == MODEL_COMPLEX};
+    struct gradient g = {.vec = s->vec, .is_complex = model_is_complex(&s->task->model)};
+    bool has_phases = s->task->model.kind == MODEL_ROTATE;
     for (uint32_t place = 0; place < b->entities + b->relations; place++) {
         g.direction = gradient_of(s, b, place);
-        g.weight = (float)s->task->options.regularization * b->uses[place];
+        g.weight = has_phases && place >= b->entities
+                       ? 0 /* a phase has no size */
+                       : (float)s->task->options.regularization * b->uses[place];
         params_step(&s->params, s->update, b->keys[place], s->rows[place],
                     place < b->entities ? s->dim : s->relation_floats, regularize, &g);
     }
@@ -165,18 +184,19 @@ static uint32_t answer_of(const struct batch *b, enum model_side side, uint32_t 
 }
 
 /* The logistic loss of the papers counts a fact once, beside the negatives of both sides; with
- * reciprocal relations, and with softmax, the two questions are two examples. */
+ * reciprocal relations, with softmax, and where the negatives count as one, the two questions are two
+ * examples. */
 static bool is_counted(const struct step *s, enum model_side side)
 {
     return side == MODEL_OBJECTS || s->task->model.is_reciprocal ||
-           s->task->options.loss == LOSS_SOFTMAX;
+           s->task->options.loss == LOSS_SOFTMAX || s->is_distance;
 }
 
 static double loss_at(const struct step *s, enum model_side side, float true_score,
                       float *true_derivative, float *scores)
 {
     float loss = loss_of((enum loss_kind)s->task->options.loss, true_score, true_derivative, scores,
-                         s->others, s->softmax_weight);
+                         s->others, s->sampled_weight);
     if (is_counted(s, side)) return loss;
     float none = 0, derivative;
     /* Without sampled answers the loss is that of the true one alone. */
@@ -185,7 +205,51 @@ static double loss_at(const struct step *s, enum model_side side, float true_sco
     return loss;
 }
 
+/*
+ * Where the score of an answer a is minus its distance d from the query q, its slope is (a - q) / d
+ * by q, and (q - a) / d by a. With the weight w, the derivative of the loss by the score, divided by
+ * d, a gradient thus has w times the other vector, as with products, and less w times its own.
+ */
+static float distance_of(const struct step *s, const float *query, const float *answer)
+{
+    return sqrtf(s->vec->square_distance(query, answer, s->dim) + 1e-12f);
+}
+
+/* *distance: of the true answer and those kept in s->distances, by which derivatives are divided. */
+static float true_score_of(const struct step *s, const float *query, const float *answer,
+                           float *distance)
+{
+    if (!s->is_distance) return s->vec->dot(query, answer, s->dim);
+    *distance = distance_of(s, query, answer);
+    return MODEL_MARGIN - *distance;
+}
+
+/* Derivatives become weights; returns their sum. */
+static float weigh(const struct step *s, float *true_derivative, float true_distance, float *scores)
+{
+    *true_derivative /= true_distance;
+    return *true_derivative + s->vec->divide(scores, s->distances, s->others);
+}
+
+/* The part of a gradient that is of the vector itself. */
+static void subtract_own(const struct step *s, float *gradient, float weight, const float *own)
+{
+    if (s->is_distance) s->vec->add_scaled(gradient, -weight, own, s->dim);
+}
+
 /* ---- a batch of one fact ---- */
+
+static void score_negatives(struct step *s, const float *const *negatives, size_t n)
+{
+    if (!s->is_distance) {
+        for (size_t i = 0; i < n; i++) s->scores[i] = s->vec->dot(s->query, negatives[i], s->dim);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        s->distances[i] = distance_of(s, s->query, negatives[i]);
+        s->scores[i] = MODEL_MARGIN - s->distances[i];
+    }
+}
 
 static double ask(struct step *s, const struct batch *b, enum model_side side)
 {
@@ -194,18 +258,23 @@ static double ask(struct step *s, const struct batch *b, enum model_side side)
     uint32_t given = given_of(b, side, 0), answer = answer_of(b, side, 0),
              relation = b->relation[side][0];
     const float *const *negatives = s->negative_rows + first_negative;
-    float derivative;
+    float derivative, distance, weight = 0;
     model_query(&s->task->model, side, s->query, s->rows[given], s->rows[relation]);
-    for (size_t i = 0; i < n; i++) s->scores[i] = v->dot(s->query, negatives[i], dim);
-    double loss = loss_at(s, side, v->dot(s->query, s->rows[answer], dim), &derivative, s->scores);
+    score_negatives(s, negatives, n);
+    float true_score = true_score_of(s, s->query, s->rows[answer], &distance);
+    double loss = loss_at(s, side, true_score, &derivative, s->scores);
+    if (s->is_distance) weight = weigh(s, &derivative, distance, s->scores);
     memset(s->query_gradient, 0, dim * sizeof(float));
     v->add_scaled(s->query_gradient, derivative, s->rows[answer], dim);
     for (size_t i = 0; i < n; i++)
         v->add_scaled(s->query_gradient, s->scores[i], negatives[i], dim);
+    subtract_own(s, s->query_gradient, weight, s->query);
     v->add_scaled(gradient_of(s, b, answer), derivative, s->query, dim);
+    subtract_own(s, gradient_of(s, b, answer), derivative, s->rows[answer]);
     struct params_gradient g = {.direction = s->query};
     for (size_t i = 0; i < n; i++) {
         g.scale = s->scores[i];
+        if (s->is_distance) g.decay = -s->scores[i];
         step_negative(s, first_negative + i, &g);
     }
     model_back(&s->task->model, side, s->query_gradient, s->rows[given], s->rows[relation],
@@ -223,13 +292,21 @@ struct block {
 
 static double shared_losses(struct step *s, struct block k, enum model_side side)
 {
+    const struct vec *v = s->vec;
     double loss = 0;
     for (uint32_t i = 0; i < k.facts; i++) {
         uint32_t answer = answer_of(k.batch, side, k.first + i);
-        float true_score = s->vec->dot(s->query_rows[i], s->rows[answer], s->dim);
+        const float *query = s->query_rows[i];
+        float distance, true_score = true_score_of(s, query, s->rows[answer], &distance);
         float *scores = s->scores + i * s->others;
+        if (s->is_distance)
+            v->distances(scores, s->distances, v->dot(query, query, s->dim), s->squares,
+                         MODEL_MARGIN, s->others);
         if (task_takes_all(s->task)) scores[answer] = NO_SCORE;
         loss += loss_at(s, side, true_score, &s->true_derivatives[i], scores);
+        if (!s->is_distance) continue;
+        s->weights[s->others + i] = weigh(s, &s->true_derivatives[i], distance, scores);
+        v->add(s->weights, scores, s->others);
     }
     return loss;
 }
@@ -244,6 +321,10 @@ static void carry_back(struct step *s, struct block k, enum model_side side)
         float *gradient = s->query_gradients + i * s->dim;
         v->add_scaled(gradient, s->true_derivatives[i], s->rows[answer], s->dim);
         v->add_scaled(gradient_of(s, b, answer), s->true_derivatives[i], s->query_rows[i], s->dim);
+        if (s->is_distance) {
+            subtract_own(s, gradient, s->weights[s->others + i], s->query_rows[i]);
+            subtract_own(s, gradient_of(s, b, answer), s->true_derivatives[i], s->rows[answer]);
+        }
         model_back(&s->task->model, side, gradient, s->rows[given], s->rows[relation],
                    gradient_of(s, b, given), gradient_of(s, b, relation));
     }
@@ -258,6 +339,7 @@ static void update_negatives(struct step *s, size_t first, size_t n)
             params_prefetch(&s->params, s->negative_keys + first + i,
                             left < FETCH_AGAIN ? left : FETCH_AGAIN);
         g.direction = s->negative_gradients + i * s->dim;
+        if (s->is_distance) g.decay = -s->weights[i];
         step_negative(s, first + i, &g);
     }
 }
@@ -284,6 +366,13 @@ static double ask_block(struct step *s, struct block k, enum model_side side,
     return loss;
 }
 
+static void begin_distances(struct step *s, const float *const *negatives)
+{
+    memset(s->weights, 0, s->others * sizeof *s->weights);
+    for (size_t i = 0; i < s->others; i++)
+        s->squares[i] = s->vec->dot(negatives[i], negatives[i], s->dim);
+}
+
 /* All entities are the batch's own rows, and so are their gradients. */
 static double ask_all(struct step *s, const struct batch *b, enum model_side side)
 {
@@ -292,11 +381,14 @@ static double ask_all(struct step *s, const struct batch *b, enum model_side sid
     const float *const *negatives = takes_all ? s->rows : s->negative_rows + first;
     float *gradients = takes_all ? s->gradients : s->negative_gradients;
     double loss = 0;
+    if (s->is_distance) begin_distances(s, negatives);
     for (uint32_t at = 0; at < b->facts; at += s->block) {
         uint32_t left = b->facts - at;
         struct block k = {.batch = b, .first = at, .facts = left < s->block ? left : s->block};
         loss += ask_block(s, k, side, negatives, gradients, takes_all || at > 0);
     }
+    for (size_t i = 0; takes_all && s->is_distance && i < n; i++)
+        subtract_own(s, gradients + i * s->dim, s->weights[i], negatives[i]);
     if (!takes_all) update_negatives(s, first, n);
     return loss;
 }
@@ -331,8 +423,11 @@ double step_operations(const struct task *t)
     /* A score, its part of the query's gradient, and of the answer's: a multiplication and an
      * addition each. */
     double scores = MODEL_SIDES * answers * dim * 6;
-    double queries = MODEL_SIDES *
-                     (t->model.kind == MODEL_COMPLEX ? 3 * 3 * dim : 3 * 2 * dim * dim);
+    /* A query, and its gradient's two parts. */
+    static const double of_query[MODEL_KINDS] = {
+        [MODEL_COMPLEX] = 9, [MODEL_DISTMULT] = 5, [MODEL_TRANSE] = 3, [MODEL_ROTATE] = 12};
+    double queries = MODEL_SIDES * dim *
+                     (t->model.kind == MODEL_RESCAL ? 6 * dim : of_query[t->model.kind]);
     double updated = task_takes_all(t) ? others / facts * dim
                                        : (2 + MODEL_SIDES * others / facts) * dim;
     return scores + queries + 8 * updated;

@@ -21,7 +21,8 @@ struct step {
     const struct vec *vec;
     size_t dim, relation_floats;
     size_t others;        /* task_others() */
-    float softmax_weight; /* how many entities a sampled one stands for */
+    float sampled_weight; /* loss_of() */
+    bool is_distance;     /* model_is_distance() */
 
     /* Of the batch, then its negatives: objects, then subjects. */
     locus_key *keys;
@@ -36,6 +37,9 @@ struct step {
     uint32_t block; /* of facts: their scores are there together */
     float *queries, *query_gradients, *negative_gradients, *panels, *true_derivatives;
     const float **query_rows;
+    /* Where a score is a distance: of the negatives, and behind them of the block's queries, the sum
+     * of their weights; and of the negatives the squares of their norms. */
+    float *distances, *weights, *squares;
 
     struct params_update *update;
 };

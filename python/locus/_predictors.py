@@ -190,9 +190,9 @@ class Kge(Nearest):
 
     def open(self, saved: Saved, told: Any) -> None:
         super().open(saved, told)
-        dim, self.is_complex = int(saved.note("dim")), saved.note("model") == "complex"
-        self.entities = saved.take("entities", None, dim)
-        self.relations = saved.take("relations", None, dim if self.is_complex else dim * dim)
+        dim, self.model = self.rows.shape[1], saved.note("model")
+        self.is_distance = self.model in ("transe", "rotate")
+        self.relations = saved.take("relations", None, {"rescal": dim * dim, "rotate": dim // 2}.get(self.model, dim))
         self.is_reciprocal = saved.note("reciprocal") == "true"
         self.relation_names = saved.names("relation_names", len(self.relations) // (1 + self.is_reciprocal))
         self.known: Dict[Tuple[bool, int, int], List[int]] = {}
@@ -211,16 +211,23 @@ class Kge(Nearest):
         return fields
 
     def query(self, of_subjects: bool, given: List[int], relation: List[int]) -> Array:
-        """Vectors whose products with the entities are the scores."""
-        is_inverse, half = of_subjects and not self.is_reciprocal, self.entities.shape[1] // 2
+        """Vectors whose products with the entities are the scores, or whose distances from them."""
+        is_inverse, half = of_subjects and not self.is_reciprocal, self.rows.shape[1] // 2
         rows = np.array(relation) + (len(self.relation_names) if of_subjects and self.is_reciprocal else 0)
-        g, r = self.entities[given], self.relations[rows]
-        if not self.is_complex:
+        g, r = self.rows[given], self.relations[rows]
+        if self.model == "rescal":
             r = r.reshape(len(r), g.shape[1], -1)
             return np.einsum("nij,nj->ni" if is_inverse else "nij,ni->nj", r, g)
-        r = r[:, :half] + 1j * r[:, half:]
+        if self.model in ("distmult", "transe"):
+            return g * r if self.model == "distmult" else g - r if is_inverse else g + r
+        r = np.exp(1j * r) if self.model == "rotate" else r[:, :half] + 1j * r[:, half:]
         product = (r.conj() if is_inverse else r) * (g[:, :half] + 1j * g[:, half:])
         return np.hstack([product.real, product.imag]).astype(np.float32)
+
+    def scores_of_all(self, query: Array) -> Array:
+        if not self.is_distance:
+            return query @ self.rows.T
+        return np.array([-np.linalg.norm(each - self.rows, axis=1) for each in query])
 
     def answer(self, lines: List[bytes]) -> List[Answer]:
         if b"\t" not in lines[0]:
@@ -241,10 +248,12 @@ class Kge(Nearest):
             query = self.query(subjects, given, relations)
             if subjects or objects:
                 known = [self.known.get((subjects, g, r), []) for g, r in zip(given, relations)]
-                self.fill(answers, ats, known, len(self.rows), lambda some: query[some] @ self.entities.T, self.names, "entity",
+                self.fill(answers, ats, known, len(self.rows), lambda some: self.scores_of_all(query[some]), self.names, "entity",
                           "score")
             else:
-                for at, x in zip(ats, np.einsum("ij,ij->i", query, self.entities[others]).tolist()):
+                other = self.rows[others]
+                scores = -np.linalg.norm(query - other, axis=1) if self.is_distance else np.einsum("ij,ij->i", query, other)
+                for at, x in zip(ats, scores.tolist()):
                     answers[at]["score"] = x
         return answers
 
@@ -556,8 +565,8 @@ class Gnn(Predictor):
                 for name, c, p in zip(self.places, odds.argmax(1).tolist(), shares.max(1).tolist())]
 
 
-PREDICTORS = {"complex": Kge, "rescal": Kge, "skip-gram": Wv, "factors": Mf, "wide & deep": Ctr,
-              "graph convolution": Gnn, "lda": Lda, "lasso": Lasso}
+PREDICTORS = {"complex": Kge, "rescal": Kge, "distmult": Kge, "transe": Kge, "rotate": Kge, "skip-gram": Wv, "factors": Mf,
+              "wide & deep": Ctr, "graph convolution": Gnn, "lda": Lda, "lasso": Lasso}
 # Who takes which option: others have no use for it.
 OPTIONS = {"known": (Kge, Mf), "features": (Gnn,), "best": (Kge, Wv, Mf, Lda, Nearest)}
 

@@ -11,7 +11,6 @@ import math
 import os
 import re
 import statistics
-import sys
 import time
 import unicodedata
 from html import escape
@@ -611,7 +610,3 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("prefix", metavar="PREFIX", nargs="+", help="a run's files are PREFIX.RANK.report.jsonl")
     of.add_argument("--out", metavar="FILE", required=True, help="write the page there, HTML; of several runs the table is printed")
     return run_command("report", report, of.parse_args(words))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

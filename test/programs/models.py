@@ -46,21 +46,36 @@ def accuracy_of_gnn(_, model, edges, labels, split):
     return np.mean([classes[found[place[node]]] == label for node, label in lines_of(labels) if purposes[node] == "test"])
 
 
-def mrr_of_kge(_, model, folder):
-    """ComplEx with reciprocal relations, filtered."""
+def complex_of(rows):
+    half = rows.shape[-1] // 2
+    return rows[..., :half] + 1j * rows[..., half:]
+
+
+# As the papers write them, of rows of subjects and of objects, of which one may be many.
+SCORES = {
+    "complex": lambda s, r, o: (complex_of(s) * complex_of(r) * complex_of(o).conj()).sum(-1).real,
+    "rescal": lambda s, r, o: (s @ r.reshape(s.shape[-1], -1) * o).sum(-1),
+    "distmult": lambda s, r, o: (s * r * o).sum(-1),
+    "transe": lambda s, r, o: -np.linalg.norm(s + r - o, axis=-1),
+    "rotate": lambda s, r, o: -np.linalg.norm(complex_of(s) * np.exp(1j * r) - complex_of(o), axis=-1)}
+
+
+def mrr_of_kge(notes, model, folder):
+    """Filtered."""
     place, kind = places_of(model["entity_names"]), places_of(model["relation_names"])
-    entities, relations = (of[:, :half] + 1j * of[:, half:] for of in (model["entities"], model["relations"])
-                           for half in [of.shape[1] // 2])
-    known, ranks = {}, []
+    entities, relations = model["entities"].astype(float), model["relations"].astype(float)
+    score, is_reciprocal, known, ranks = SCORES[notes["model"]], notes["reciprocal"] == "true", {}, []
     parts = [[line.split("\t") for line in (folder / f"{part}.txt").read_text("utf-8").splitlines()]
              for part in ("train", "valid", "test")]
     parts = [[each for s, r, o in part
-              for each in ((place[s], kind[r], place[o]), (place[o], kind[r] + len(kind), place[s]))] for part in parts]
-    for given, relation, answer in sum(parts, []):
-        known.setdefault((given, relation), []).append(answer)
-    for given, relation, answer in parts[2]:
-        scores = (entities.conj() @ (relations[relation] * entities[given])).real
-        own, scores[known[given, relation]] = scores[answer], -np.inf
+              for each in ((place[s], kind[r], place[o], False), (place[o], kind[r], place[s], True))] for part in parts]
+    for *question, answer, of_subjects in sum(parts, []):
+        known.setdefault((*question, of_subjects), []).append(answer)
+    for given, relation, answer, of_subjects in parts[2]:
+        row = relations[relation + len(kind) * (of_subjects and is_reciprocal)]
+        ends = (entities, entities[given]) if of_subjects and not is_reciprocal else (entities[given], entities)
+        scores = score(ends[0], row, ends[1])
+        own, scores[known[given, relation, of_subjects]] = scores[answer], -np.inf
         ranks.append(1 + (scores > own).sum())
     return np.mean([1 / rank for rank in ranks])
 

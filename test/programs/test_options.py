@@ -28,6 +28,8 @@ def ends(option, base=None):
 PROGRAMS = {
     "kge": (KGE, [
         "--model rescal",
+        "--model transe",
+        ("--model rotate", KGE + " --model transe"),
         "--dim 16",
         "--reciprocal",
         "--negatives 5",

@@ -84,7 +84,8 @@ class Predicted(Trainers):
             right.setdefault(("?", r, o), set()).add(s)
             right.setdefault((s, r, "?"), set()).add(o)
         asked = [each for s, r, o in parts[2] for each in ((("?", r, o), s), ((s, r, "?"), o))]
-        for more in "", "--reciprocal", "--model rescal --dim 8":
+        for more in ("", "--reciprocal", "--model rescal --dim 8", "--model distmult", "--model transe", "--model rotate",
+                     "--model rotate --reciprocal --loss logistic"):
             with self.subTest(options=more):
                 ended = self.train("kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 6 --lr 0.2 --json "
                                           f"--out model {more}")

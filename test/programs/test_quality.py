@@ -75,6 +75,9 @@ class Quality(Trainers):
                 (0.5, {0: ["", "--eval-every 10", "--reciprocal --workers 2", "--baseline"]}),
                 (0.3, {0: ["--loss logistic --batch 1 --negatives 5"]}),
                 (0.2, {0: ["--model rescal --dim 16"]}),
+                (0.4, {0: ["--model distmult"]}),  # which cannot tell next from previous
+                (0.9, {0: ["--model rotate", "--model rotate --batch 1 --loss logistic", "--model rotate --negatives 0"],
+                       2: ["--model rotate --element bf16"]}),
                 (0.4, {3: ["--technique adaptive"],
                        2: ["--technique static", "--technique nups", "--technique ssp --staleness 1",
                            "--technique essp --staleness 0"]})):
@@ -83,7 +86,9 @@ class Quality(Trainers):
 
     def test_kge_learns_a_planted_graph(self):
         data = made("kge", "400x8x4000")
-        self.learns("kge", f"{data} {self.KGE} --epochs 12", {2: [""]},
+        transe = ["--model transe" + more for more in ("", " --reciprocal --loss logistic", " --batch 1", " --negatives 0",
+                                                       " --technique static --workers 2")]
+        self.learns("kge", f"{data} {self.KGE} --epochs 12", {2: ["", *transe]},
                     lambda ended, _: self.check_kge(ended, 12, 0.3, data.split()[1]))
         self.assertIn("8 relations; 3758 facts", self.train("kge", f"{data} {self.KGE} --epochs 1").out)
 

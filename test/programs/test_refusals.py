@@ -13,6 +13,7 @@ USES = {
         ("--json", "--data is missing: the graph to learn from"),
         ("--dims 3", 'there is no option "--dims"'),
         ("--data x --dim 3", "--dim 3 is odd"),
+        ("--data x --model rotate --dim 3", "--dim 3 is odd"),
         ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
         ("--loss hinge", '--loss takes one of logistic, softmax, not "hinge"'),
     ],

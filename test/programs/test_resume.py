@@ -8,6 +8,7 @@ from trainers import Trainers
 TRAININGS = [
     ("kge", "--data graph --dim 16 --batch 16 --negatives 20 --lr 0.2"),
     ("kge", "--data graph --dim 16 --batch 1 --negatives 5 --sampling bounded --reciprocal --element bf16"),
+    ("kge", "--data graph --dim 16 --batch 16 --negatives 20 --lr 0.2 --model rotate"),
     ("wv", "--data text --dim 12 --min-count 1 --batch 8"),
     ("wv", "--data text --dim 12 --min-count 1 --optimizer adagrad --sampling long-term --element bf16"),
     ("mf", "--data ratings --rank 6 --batch 16 --element bf16"),

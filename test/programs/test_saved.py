@@ -49,8 +49,13 @@ class Saved(Trainers):
         self.is_near(chosen.last("log_loss"), last.last("log_loss", split="test"))
 
     def test_kge_saves_what_it_reports(self):
-        self.saves(2, "kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 8 --lr 0.2 --reg 0.001 "
-                             "--reciprocal", "mrr", models.mrr_of_kge, "graph")
+        kge = f"{made('kge', '400x8x4000')} --dim 16 --batch 16 --negatives 20 --epochs 4 --lr 0.2 --reg 0.001"
+        folder = kge.split()[1]
+        for nodes, model in (0, "rescal"), (2, "complex"), (0, "distmult"), (2, "transe"), (0, "transe"), (2, "rotate"):
+            for more in "", " --reciprocal":
+                with self.subTest(model=model, more=more):
+                    ended = self.saves(nodes, "kge", f"{kge} --model {model}{more}", "mrr", models.mrr_of_kge, folder)
+                    self.assertAlmostEqual(self.computed(models.mrr_of_kge, folder), ended.last("mrr"), delta=1e-6)
 
     def test_gnn_saves_what_it_reports(self):
         self.write_circles()
@@ -165,6 +170,8 @@ class Saved(Trainers):
         self.sh("told='sed -n s/(.*//;/^test/p'; "
                 f"{command(0, 'kge', kge)} --epochs 2 --out model | $told > trained && "
                 f"{command(0, 'kge', kge)} --epochs 0 --from model | $told > saved && test -s saved && cmp trained saved")
+        self.program_refuses("kge", 1, f"{kge} --model transe --epochs 0 --from model",
+                             "model: is a model of --model complex, not transe (--from)")
 
     def test_lda_goes_on_with_the_priors_of_its_model(self):
         lda = f"{made('lda', '20x30x10x3')} --topics 3 --epochs 1"

@@ -195,6 +195,13 @@ class Predict(Hand):
         write_model(self.model, {"model": "rescal", "dim": "2", "reciprocal": "false"}, entities=[[1, 2], [3, 4]],
                     relations=[[1, 2, 3, 4]], entity_names="a\nb\n", relation_names="r\n")
         self.says("--best 1", "a\tr\tb\nb\tr\ta\n?\tr\tb", "a\tr\tb\t61\nb\tr\ta\t59\n?\tr\tb\tb\t133\n")
+        # s r o; -|s + r - o|; -|s exp(ir) - o|, of one complex number each.
+        for model, relation, expected in (("distmult", [2, -1], "a\tr\tb\t-2\n?\tr\tb\tb\t2\n"),
+                                          ("transe", [2, 1], "a\tr\tb\t-1\n?\tr\tb\ta\t-1\n"),
+                                          ("rotate", [np.pi / 2], "a\tr\tb\t-5.83095189\n?\tr\tb\ta\t-5.83095189\n")):
+            write_model(self.model, {"model": model, "dim": "2", "reciprocal": "false"}, entities=[[1, 2], [3, 4]],
+                        relations=[relation], entity_names="a\nb\n", relation_names="r\n")
+            self.says("--best 1", "a\tr\tb\n?\tr\tb", expected)
 
     def test_wv_finds_near_words_and_analogies(self):
         write_model(self.model, {"model": "skip-gram", "dim": "2"}, inputs=[[2, 0], [0, 3], [3, 4], [-1, 0], [0, 0]],

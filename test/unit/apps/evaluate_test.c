@@ -14,7 +14,9 @@ static double naive_score(const struct task *t, const float *s, const float *r, 
     float query[64];
     double sum = 0;
     model_query(&t->model, MODEL_OBJECTS, query, s, r);
-    for (size_t i = 0; i < t->model.dim; i++) sum += (double)query[i] * o[i];
+    bool is_distance = model_is_distance(&t->model);
+    for (size_t i = 0; i < t->model.dim; i++)
+        sum += is_distance ? -pow((double)query[i] - o[i], 2) : (double)query[i] * o[i];
     return sum;
 }
 
@@ -112,7 +114,7 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float fact
 
 TEST(evaluate, ranks_are_those_of_a_naive_ranking)
 {
-    for (int kind = MODEL_COMPLEX; kind <= MODEL_RESCAL; kind++) {
+    for (int kind = MODEL_COMPLEX; kind < MODEL_KINDS; kind++) {
         for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
             check_ranks(kind, reciprocal, 0, 1);
             check_ranks(kind, reciprocal, 15, 1);

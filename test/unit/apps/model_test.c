@@ -3,6 +3,7 @@
 #include "rng.h"
 #include "test.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ static void draw(float *x, size_t n)
     for (size_t i = 0; i < n; i++) x[i] = (float)(2 * rng_real(&rng) - 1);
 }
 
-/* re<s, r, conj o> and s' R o, as they are written. */
+/* The header's middle column, as it is written; of distances the square. */
 static double score_of(const struct model *m, const float *s, const float *r, const float *o)
 {
     double sum = 0;
@@ -26,7 +27,14 @@ static double score_of(const struct model *m, const float *s, const float *r, co
         }
         return sum;
     }
-    for (int i = 0; i < half; i++) {
+    for (int i = 0; i < DIM && (m->kind == MODEL_DISTMULT || m->kind == MODEL_TRANSE); i++)
+        sum += m->kind == MODEL_DISTMULT ? (double)s[i] * r[i] * o[i]
+                                         : pow((double)s[i] + r[i] - o[i], 2);
+    for (int i = 0; i < half && m->kind == MODEL_ROTATE; i++) {
+        double complex at = s[i] + I * s[half + i], to = o[i] + I * o[half + i];
+        sum += pow(cabs(at * cexp(I * r[i]) - to), 2);
+    }
+    for (int i = 0; i < half && m->kind == MODEL_COMPLEX; i++) {
         double sr = s[i], si = s[half + i], rr = r[i], ri = r[half + i], orr = o[i],
                oi = o[half + i];
         sum += (sr * rr - si * ri) * orr + (sr * ri + si * rr) * oi;
@@ -39,6 +47,7 @@ static double asked(const struct model *m, enum model_side side, const float *gi
 {
     float query[DIM];
     model_query(m, side, query, given, r);
+    if (model_is_distance(m)) return vec_best()->square_distance(query, answer, DIM);
     return vec_best()->dot(query, answer, DIM);
 }
 
@@ -59,9 +68,9 @@ static void check_scores(struct model m)
 
 TEST(model, queries_of_both_sides_have_the_score_of_the_fact)
 {
-    for (int i = 0; i < 80; i++)
+    for (int i = 0; i < 200; i++)
         check_scores((struct model){
-            .kind = i & 1 ? MODEL_RESCAL : MODEL_COMPLEX, .is_reciprocal = i & 2, .dim = DIM});
+            .kind = (enum model_kind)(i % MODEL_KINDS), .is_reciprocal = i & 1, .dim = DIM});
 }
 
 TEST(model, losses_of_large_scores_are_finite)

@@ -68,8 +68,11 @@ static double score_of(const struct task *t, const struct pool *pool, enum model
     float query[64];
     double sum = 0;
     model_query(&t->model, side, query, row_of(pool, given), row_of(pool, r));
-    for (size_t i = 0; i < t->model.dim; i++) sum += (double)query[i] * row_of(pool, answer)[i];
-    return sum;
+    for (size_t i = 0; i < t->model.dim; i++) {
+        double own = query[i], other = row_of(pool, answer)[i];
+        sum += model_is_distance(&t->model) ? (own - other) * (own - other) : own * other;
+    }
+    return model_is_distance(&t->model) ? MODEL_MARGIN - sqrt(sum) : sum;
 }
 
 static double question_loss(const struct task *t, const struct pool *pool, const struct batch *b,
@@ -88,7 +91,9 @@ static double question_loss(const struct task *t, const struct pool *pool, const
         loss += log1p(exp(score));
     }
     if (t->options.loss == LOSS_SOFTMAX) return -log(exp(own) / (exp(own) + others));
-    bool is_counted = side == MODEL_OBJECTS || t->model.is_reciprocal;
+    bool is_distance = model_is_distance(&t->model);
+    bool is_counted = side == MODEL_OBJECTS || t->model.is_reciprocal || is_distance;
+    if (is_distance) loss /= (double)n;
     return loss + (is_counted ? log1p(exp(-own)) : 0);
 }
 
@@ -109,9 +114,9 @@ static double cubed_norm(const struct task *t, const float *row, size_t n)
     double sum = 0;
     size_t half = n / 2;
     for (size_t i = 0; i < n; i++) {
-        double x = t->model.kind == MODEL_RESCAL ? fabs((double)row[i])
-                   : i < half                    ? hypot((double)row[i], (double)row[half + i])
-                                                 : 0;
+        double x = !model_is_complex(&t->model) ? fabs((double)row[i])
+                   : i < half                   ? hypot((double)row[i], (double)row[half + i])
+                                                : 0;
         sum += x * x * x;
     }
     return sum;
@@ -122,6 +127,7 @@ static double regularized_loss(const struct task *t, const struct pool *pool, co
     double loss = batch_loss(t, pool, b);
     for (uint32_t i = 0; i < b->entities + b->relations; i++) {
         size_t n = i < b->entities ? t->model.dim : model_relation_floats(&t->model);
+        if (t->model.kind == MODEL_ROTATE && i >= b->entities) break; /* phases have no norm */
         loss += t->options.regularization * b->uses[i] * cubed_norm(t, row_of(pool, b->keys[i]), n);
     }
     return loss;
@@ -186,8 +192,8 @@ static void check_step(struct task *t)
             double slope = slopes[table][i], square = c->values[i + half] - 0.25f;
             double moved = c->values[i] - values[table][i];
             if (fabs(square - slope * slope) > 2e-3 * (1 + slope * slope))
-                test_fail(__FILE__, __LINE__, "table %d, %zu: %g is not the square of %g", table, i,
-                          square, slope);
+                test_fail(__FILE__, __LINE__, "model %d, table %d, %zu: %g is not the square of %g",
+                          t->options.model, table, i, square, slope);
             CHECK(fabs(moved + t->options.rate * slope / sqrt(0.25 + slope * slope)) < 1e-3);
         }
     }
@@ -206,12 +212,12 @@ static void begin(struct task *t, unsigned kind, double regularization)
 
 TEST(step, gradients_are_the_slopes_of_the_loss)
 {
-    for (unsigned i = 0; i < 48; i++) {
+    for (unsigned i = 0; i < 24 * MODEL_KINDS; i++) {
         struct task t;
-        begin(&t, i / 8 % 3, i < 24 ? 0 : 0.05);
-        t.options.model = i & 1 ? MODEL_RESCAL : MODEL_COMPLEX;
-        t.options.loss = i & 2 ? LOSS_SOFTMAX : LOSS_LOGISTIC;
-        t.options.is_reciprocal = i & 4;
+        begin(&t, i / 4 % 3, i / 12 % 2 ? 0.05 : 0);
+        t.options.model = (int)(i / 24);
+        t.options.loss = i & 1 ? LOSS_SOFTMAX : LOSS_LOGISTIC;
+        t.options.is_reciprocal = i & 2;
         tiny_finish(&t);
         check_step(&t);
     }
@@ -247,11 +253,12 @@ static void train(struct pool_member *m, void *trained)
 
 TEST(step, locus_and_the_baseline_do_the_same)
 {
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 6; kind++) {
         static struct trained t[2];
         for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
             CLOSED_BY(pool_close) struct pool pool;
-            begin(&t[is_baseline].task, (unsigned)kind, 0.01);
+            begin(&t[is_baseline].task, (unsigned)kind % 3, 0.01);
+            t[is_baseline].task.options.model = kind < 3 ? MODEL_COMPLEX : MODEL_ROTATE;
             tiny_finish(&t[is_baseline].task);
             tiny_pool(&pool, &t[is_baseline].task, is_baseline, 1);
             pool_run(&pool, train, &t[is_baseline]);

@@ -43,13 +43,15 @@ static void is_near(double a, double b, double scale)
 static void check_sums(const struct vec *v, size_t n)
 {
     float a[LONGEST], b[LONGEST], to[4][LONGEST];
-    double product = 0;
+    double product = 0, square_distance = 0;
     draw(a, n);
     draw(b, n);
     if (n > 0) b[n / 2] = 0;
+    for (size_t i = 0; i < n; i++) square_distance += pow((double)a[i] - b[i], 2);
     for (int i = 0; i < 4; i++) memcpy(to[i], a, sizeof a);
     for (size_t i = 0; i < n; i++) product += (double)a[i] * b[i];
     is_near(v->dot(a, b, n), product, (double)n);
+    is_near(v->square_distance(a, b, n), square_distance, (double)n);
     v->add_scaled(to[0], 0.5f, b, n);
     v->add(to[1], b, n);
     v->add_rectified(to[2], b, n);
@@ -199,6 +201,28 @@ static void check_losses(const struct vec *v, size_t n)
     CHECK(extreme[1] >= 0 && extreme[1] < 1e-30F);
 }
 
+static void check_distances(const struct vec *v, size_t n)
+{
+    float x[LONGEST], squares[LONGEST], found[LONGEST];
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (float)(2 * rng_real(&rng));
+        squares[i] = (float)(2 + rng_real(&rng));
+    }
+    if (n > 1) x[1] = 10, squares[1] = 6; /* what rounding made of no distance at all */
+    float products[LONGEST];
+    memcpy(products, x, sizeof x);
+    v->distances(x, found, 2, squares, 5, n);
+    for (size_t i = 0; i < n; i++) {
+        double both = 2.0 + squares[i];
+        is_near(found[i], sqrt(fmax(both - 2.0 * products[i], 1e-6 * both)), 1);
+        CHECK(x[i] == 5 - found[i]);
+        sum += (double)x[i] / found[i];
+    }
+    is_near(v->divide(x, found, n), sum, 1e3 * (double)n);
+    for (size_t i = 0; i < n; i++) is_near(x[i], (5.0 - found[i]) / found[i], 1e3);
+}
+
 static void check_counts(const struct vec *v, size_t n)
 {
     float x[LONGEST] = {0};
@@ -215,8 +239,8 @@ static void check_counts(const struct vec *v, size_t n)
 TEST(vec, each_width_does_what_is_said_at_all_lengths)
 {
     static void (*const checks[])(const struct vec *, size_t n) = {
-        check_sums,  check_complex, check_adagrad, check_cubed,
-        check_pairs, check_losses,  check_counts};
+        check_sums,  check_complex, check_adagrad,   check_cubed,
+        check_pairs, check_losses,  check_distances, check_counts};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         for_each_width(checks[i], 0, LONGEST);
 }
