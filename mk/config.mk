@@ -80,7 +80,7 @@ FLAGS_apps/locus/run          := -Isrc
 FLAGS_apps/locus/surroundings := -Isrc
 
 # What a simulated program calls is counted on its way to the library.
-LINK_lab/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait wait_all push_async localize quiesce scheduler_open feed_open feed_next,-Wl,--wrap=locus_$f)
+LINK_lab/papers := $(foreach f,open pull pull_sample wait wait_all push_async localize quiesce scheduler_open feed_open feed_next,-Wl,--wrap=locus_$f)
 LINK_lab/papers += -Wl,--wrap=mail_nap -Wl,--wrap=mail_now
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
 LINK_apps/locus := -lncurses -ltinfo

@@ -45,8 +45,7 @@
       "two_nodes, pull, 64 and 1024 keys") \
     X(item, 30, "ns", "shard: taking on a key that a worker asks for", \
       "two_nodes, pull, 64 and 1024 keys") \
-    X(intent, 50, "ns", "shard: a key of an intent, noted, begun, ended", \
-      "assumed: two looks at a record") \
+    X(intent, 50, "ns", "shard: a want that begins and ends", "assumed: two looks at a record") \
     X(pull, 40, "ns", "worker: a key that is here", "local_access, 128 floats") \
     X(push, 45, "ns", "worker: a key that is here", "local_access, 128 floats")
 

@@ -86,7 +86,6 @@ static locus_key *draw(const struct node *n)
 static void signal_batch(struct node *n, const locus_key *keys, unsigned clock)
 {
     size_t count = n->load.keys;
-    platform_signaled(n->rank, count);
     must(locus_intent(n->worker, keys + clock * count, count, clock, clock + 1), "locus_intent");
 }
 

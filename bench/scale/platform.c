@@ -50,7 +50,7 @@ struct reactor {
     uint64_t busy_until;
     uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
     uint64_t due_ns;      /* when the shard wants one */
-    double signaled;      /* keys */
+    uint64_t taken;       /* wants, so far */
     bool completed;       /* something for a worker in this turn */
     bool is_over;         /* what is planned for it does not happen any more */
     struct reactor *next; /* of those that are over */
@@ -343,10 +343,10 @@ static void work(struct reactor *r)
     uint64_t began = clock_ns();
     serve_frames(r);
     serve_requests(r);
-    charge(r, sim.model.intent * r->signaled);
-    r->signaled = 0;
     if (sim.never_synchronizes && r->shard.dirty) dirty_set_take(r->shard.dirty, leave_out, NULL);
     r->due_ns = shard_turn(&r->shard, (uint64_t)r->now);
+    charge(r, sim.model.intent * (double)(r->shard.intents->taken - r->taken));
+    r->taken = r->shard.intents->taken;
     figures(r)->engine_ns += (double)(clock_ns() - began);
     flush(r);
 }
@@ -398,13 +398,6 @@ static void happen(const struct event *e)
 void platform_work(double ns)
 {
     virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);
-}
-
-void platform_signaled(unsigned node, size_t keys)
-{
-    const struct cluster *c = joined[node];
-    for (unsigned s = 0; c && s < c->shards; s++)
-        c->reactor[s]->signaled += (double)keys / c->shards;
 }
 
 /* ---- reactor.h, as far as workers use it ---- */

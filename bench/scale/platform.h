@@ -29,8 +29,6 @@ void platform_end(void);
 void platform_never_synchronize(void);
 /* For a worker: it works for a while. */
 void platform_work(double ns);
-/* The node's worker has signaled intent for so many keys: its shard will spend time on them. */
-void platform_signaled(unsigned node, size_t keys);
 
 /* What a node has done so far, also one that has left. */
 struct platform_figures {

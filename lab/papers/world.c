@@ -310,53 +310,15 @@ int __wrap_locus_quiesce(locus_worker *w)
     return rc;
 }
 
-/* Intents are taken in by the shards, which takes their time. */
+/* Whose statistics are read here. */
 
 int __real_locus_open(const struct locus_config *, locus **);
 int __wrap_locus_open(const struct locus_config *, locus **);
-int __real_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock);
-int __wrap_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock);
-int __real_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock);
-int __wrap_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock);
-int __real_locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t, locus_clock,
-                                       locus_clock, locus_sample *);
-int __wrap_locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t, locus_clock,
-                                       locus_clock, locus_sample *);
 
 int __wrap_locus_open(const struct locus_config *c, locus **out)
 {
     int rc = __real_locus_open(c, out);
     world.node[virtual_node()] = *out;
-    return rc;
-}
-
-static uint64_t signaled(void)
-{
-    struct locus_stats s = {0};
-    if (locus_stats_read(world.node[virtual_node()], &s)) return 0;
-    return s.intents_signaled;
-}
-
-int __wrap_locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
-                        locus_clock end)
-{
-    platform_signaled(virtual_node(), n);
-    return __real_locus_intent(w, keys, n, start, end);
-}
-
-int __wrap_locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start,
-                               locus_clock end)
-{
-    platform_signaled(virtual_node(), n);
-    return __real_locus_loader_intent(l, keys, n, start, end);
-}
-
-int __wrap_locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, size_t n,
-                                       locus_clock start, locus_clock end, locus_sample *out)
-{
-    uint64_t before = signaled();
-    int rc = __real_locus_loader_prepare_sample(l, d, n, start, end, out);
-    platform_signaled(virtual_node(), signaled() - before);
     return rc;
 }
 

@@ -319,6 +319,7 @@ static void take_in(struct intents *all, const struct intent_stream *s,
     struct worker_intents *w = &all->worker[s->worker];
     struct intent_batch *b = new_batch(r->start, r->end, r->count);
     b->count = r->count;
+    all->taken += r->count;
     if (r->kind == RECORD_WAITING) b->waiting = r->count;
     for (uint32_t i = 0; i < r->count; i++) b->index[i] = r->index[i];
     push(&w->waiting, r->start, b);

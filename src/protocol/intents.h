@@ -59,6 +59,7 @@ struct intents {
     uint64_t keys;                   /* of the shard */
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* wants that wait on the whole node */
+    uint64_t taken;                  /* wants that streams brought, for models of what that costs */
     struct intent_stream *arrived;   /* atomic: opened, but not yet known to the shard */
     struct worker_intents *worker;   /* [workers] */
     struct intent_note {
