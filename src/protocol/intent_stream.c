@@ -74,11 +74,15 @@ struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *life)
 static void place_want(struct intent_stream *s, struct intent_wants *w, uint64_t index)
 {
     const struct intent_call *c = &s->call;
-    unsigned at = WANTS_A_SET;
+    unsigned over = 0, not_raised = 0;
     if (index >> s->set_bits > UINT32_MAX >> 1) return;
-    for (unsigned i = 0; i < WANTS_A_SET; i++)
-        if (w->end[i] <= c->now || (at == WANTS_A_SET && !(w->tag[i] & WANT_RAISED))) at = i;
-    if (at == WANTS_A_SET) return;
+    for (unsigned i = 0; i < WANTS_A_SET; i++) {
+        over |= (unsigned)(w->end[i] <= c->now) << i;
+        not_raised |= (unsigned)(~w->tag[i] & WANT_RAISED) << i;
+    }
+    if (!over && !not_raised) return;
+    unsigned at = (unsigned)__builtin_ctz(over ? over : not_raised);
+    if (!s->is_used) __atomic_store_n(&s->is_used, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&w->end[at], 0, __ATOMIC_RELEASE);
     __atomic_store_n(&w->tag[at], stream_tag(s, index), __ATOMIC_RELEASE);
     __atomic_store_n(&w->begin[at], (uint32_t)c->start, __ATOMIC_RELEASE);
@@ -89,7 +93,7 @@ locus_clock stream_wanted_until(const struct intent_stream *s, uint64_t index, l
 {
     const struct intent_wants *w = stream_wants(s, index);
     locus_clock until = INT64_MIN;
-    if (s->has_ended) return until;
+    if (s->has_ended || !stream_is_used(s)) return until;
     for (unsigned i = 0; i < WANTS_A_SET; i++) {
         locus_clock end = __atomic_load_n(&w->end[i], __ATOMIC_SEQ_CST);
         if (end <= now || end <= until) continue;

@@ -46,8 +46,9 @@ struct intent_stream {
     uint32_t *last_life;        /* atomic: the note's */
     struct intent_wants *wants; /* [2^set_bits] */
     unsigned set_bits;
-    /* The writer's. */
-    struct intent_chunk *writing;
+    uint32_t is_used; /* atomic: a want was ever placed there */
+    /* The writer's, in lines that the shard does not read when it looks at wants. */
+    struct intent_chunk *writing __attribute__((aligned(64)));
     uint32_t written;               /* words in it, published or not */
     struct intent_chunk *first_new; /* chunks begun since the last publication */
     uint32_t header;                /* of the record under construction; 0: none */
@@ -128,6 +129,11 @@ void stream_free(struct intent_stream *);
 static inline struct intent_wants *stream_wants(const struct intent_stream *s, uint64_t index)
 {
     return &s->wants[index & ((UINT64_C(1) << s->set_bits) - 1)];
+}
+
+static inline bool stream_is_used(const struct intent_stream *s)
+{
+    return __atomic_load_n(&s->is_used, __ATOMIC_ACQUIRE);
 }
 
 static inline uint32_t stream_tag(const struct intent_stream *s, uint64_t index)

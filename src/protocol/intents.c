@@ -218,7 +218,8 @@ static void activate(struct worker_intents *w, struct intent_batch *b)
 static void fetch_wants(const struct worker_intents *w, const struct intent_batch *b)
 {
     for (const struct intent_stream *s = w->stream; s; s = s->next)
-        for (uint32_t i = 0; i < b->count; i++) __builtin_prefetch(stream_wants(s, b->index[i]));
+        for (uint32_t i = 0; i < b->count && stream_is_used(s); i++)
+            __builtin_prefetch(stream_wants(s, b->index[i]));
 }
 
 static void look_until(struct worker_intents *w, locus_clock now, struct run *run)
