@@ -44,21 +44,18 @@ void row_fetch_to_write(struct row_ref s)
         fetch_slot(s.partition, slot + 1, true);
 }
 
-enum fetch { TO_READ, TO_WRITE, TO_EITHER };
-
-/* For a write exclusively, or the latch would wait for the line again. */
+/* The word is prefetched for reading, although a writer will change it. If no other core has the
+ * line, it comes exclusively anyway. If another thread works on it, taking it away long before it
+ * is needed costs both threads time. */
 static inline __attribute__((always_inline)) struct row_ref fetch_word(const struct store *s,
-                                                                       locus_key key,
-                                                                       enum fetch fetch)
+                                                                       locus_key key)
 {
     struct row_ref ref = store_row_ref(s, key);
-    if (partition_plain(ref.partition)) return ref;
-    if (fetch == TO_WRITE)
-        fetch_line((const char *)row_ref_word(ref), true);
-    else
-        __builtin_prefetch(row_ref_word(ref), 0, 3);
+    if (!partition_plain(ref.partition)) __builtin_prefetch(row_ref_word(ref), 0, 3);
     return ref;
 }
+
+enum fetch { TO_READ, TO_WRITE, TO_EITHER };
 
 /* The word has arrived by now: prefetches the row from where it is; for a write also the slot
  * behind it, where a clean replica keeps what it was, and one with an optimizer the record of its
@@ -87,7 +84,7 @@ void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
             fetch_slot(p, key - p->first_number, false);
             continue;
         }
-        struct row_ref ref = fetch_word(s, key, TO_EITHER);
+        struct row_ref ref = fetch_word(s, key);
         if (!ref.partition->home) fetch_slot(ref.partition, row_ref_number(ref), false);
     }
 }
@@ -116,10 +113,9 @@ struct pipeline {
 };
 
 static inline __attribute__((always_inline)) void locate(struct pipeline *p, size_t i,
-                                                         const struct store *s, locus_key key,
-                                                         enum fetch fetch)
+                                                         const struct store *s, locus_key key)
 {
-    struct row_ref ref = fetch_word(s, key, fetch);
+    struct row_ref ref = fetch_word(s, key);
     p->partition[i % WORD_AHEAD] = ref.partition;
     p->index[i % WORD_AHEAD] = ref.index;
 }
@@ -144,14 +140,14 @@ static inline __attribute__((always_inline)) size_t access_rows(
     const enum fetch fetch = access <= READ_ANY ? TO_READ : TO_WRITE;
     struct pipeline p;
     size_t offset = 0, misses = 0;
-    for (size_t i = 0; i < n && i < WORD_AHEAD; i++) locate(&p, i, s, keys[i], fetch);
+    for (size_t i = 0; i < n && i < WORD_AHEAD; i++) locate(&p, i, s, keys[i]);
     const size_t ahead = n > 0 ? row_ahead(p.partition[0]) : 0;
     for (size_t i = 0; i < n && i < ahead; i++) fetch_found(located(&p, i), fetch);
     for (size_t i = 0; i < n; i++) {
         struct row_ref now = located(&p, i);
         if (i % WORD_AHEAD == 0) copies_use_many(mine, true);
         if (i + ahead < n) fetch_found(located(&p, i + ahead), fetch);
-        if (i + WORD_AHEAD < n) locate(&p, i + WORD_AHEAD, s, keys[i + WORD_AHEAD], fetch);
+        if (i + WORD_AHEAD < n) locate(&p, i + WORD_AHEAD, s, keys[i + WORD_AHEAD]);
         float *at = values + offset;
         int done = access == READ ? row_read_by(now, at, mine)
                    : access == READ_ANY

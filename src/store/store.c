@@ -16,8 +16,8 @@ static size_t partition_count(const struct store *s)
 
 static size_t words_bytes(const struct keyspace *k, unsigned shard)
 {
-    uint64_t keys = keyspace_count_below(k, k->keys, shard);
-    return (keys + WORD_BLOCK - 1) / WORD_BLOCK * WORD_BLOCK * sizeof(directory_word);
+    /* To a multiple of 64: word_place() permutes within. */
+    return (keyspace_count_below(k, k->keys, shard) + 63) / 64 * 64 * sizeof(directory_word);
 }
 
 static size_t moved_bytes(const struct partition *p, uint64_t keys)

@@ -161,18 +161,13 @@ uint64_t store_home_keys(const struct store *);
 /* Writes at most `max` keys >= from whose main copy is here, ascending. */
 size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t max);
 
-/* The place of an index's word. Neighbours, which are often hot together, lie in different cache
- * lines, also those that are 511 apart: eight words of a line come from all eighths of a block. */
-#ifdef LOCUS_FIBERS
-enum { WORD_BLOCK = 64, LINE_WORDS = 8 }; /* simulations have few keys, and copy their state */
-#else
-enum { WORD_BLOCK = 4096, LINE_WORDS = 8 };
-#endif
-
+/* The place of an index's word. Neighbours, which are often hot together, lie in eight different
+ * cache lines; but 64 consecutive words still fill eight lines. */
 static inline uint64_t word_place(uint64_t index)
 {
-    uint64_t in_block = index % WORD_BLOCK, lines = WORD_BLOCK / LINE_WORDS;
-    return index - in_block + in_block % lines * LINE_WORDS + in_block / lines;
+    /* of two groups of three bits, which change places */
+    uint64_t differ = (index ^ index >> 3) & 7;
+    return index ^ differ * 9;
 }
 
 static inline struct row_ref partition_row_ref(struct partition *partition, uint64_t index)
