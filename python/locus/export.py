@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 import zipfile
 from typing import Any, List, Optional
 
@@ -67,3 +68,7 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("out", metavar="OUT", help="the file to write: it appears when it is complete")
     of.add_argument("--tensor", metavar="NAME", help="the rows to write; without, the first that have names")
     return run("export", export, of.parse_args(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import sys
 import statistics
 import time
 import unicodedata
@@ -610,3 +611,7 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("prefix", metavar="PREFIX", nargs="+", help="a run's files are PREFIX.RANK.report.jsonl")
     of.add_argument("--out", metavar="FILE", required=True, help="write the page there, HTML; of several runs the table is printed")
     return run_command("report", report, of.parse_args(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
