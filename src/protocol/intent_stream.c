@@ -1,7 +1,5 @@
 #include "protocol/intent_stream.h"
 
-#include "base/yield.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
