@@ -1,10 +1,10 @@
 /* Pull, push, set, localize, and waiting for them. */
-#include "api/call.h"
 #include "api/parts.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "node/figures.h"
+#include "worker/call.h"
+#include "worker/figures.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,21 +1,22 @@
-#include "api/call.h"
+#include "worker/call.h"
 
 #include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "base/oversize.h"
 #include "checkpoint/series.h"
-#include "membership/agreement.h"
-#include "membership/streams.h"
+#include "checkpoint/share.h"
+#include "cluster/agreement.h"
+#include "cluster/environment.h"
+#include "cluster/streams.h"
 #include "net/tcp.h"
-#include "node/environment.h"
-#include "node/figures.h"
-#include "node/variables.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
-#include "observe/observer.h"
 #include "protocol/config.h"
 #include "protocol/trace.h"
+#include "worker/figures.h"
+#include "worker/observer.h"
+#include "worker/variables.h"
 
 #include <errno.h>
 #include <float.h>
@@ -197,6 +198,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     n->plan.clock = n->clock;
     n->plan.node_keys = &n->waiting_keys;
     n->plan.progress = n->progress;
+    n->plan.completed = operation_request_done;
     n->plan.posted = (const uint64_t *const *)n->posted;
     rc = cluster_start(n->cluster, &n->plan);
     n->advisor.is_crowded = rc == 0 && cluster_is_crowded(n->cluster);

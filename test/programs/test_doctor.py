@@ -41,7 +41,7 @@ class Doctor(support.TestCase):
 
 class Surroundings(Doctor):
     def test_variables_of_launchers(self):
-        """More of them are in unit/node/environment_test.c."""
+        """More of them are in unit/cluster/environment_test.c."""
         self.names(
             ("LOCUS_SIZE=2", "launcher", "LOCUS_SIZE is set but LOCUS_RANK is not"),
             ("LOCUS_RANK=2 LOCUS_SIZE=2", "launcher", "must be below LOCUS_SIZE, which is 2"),
