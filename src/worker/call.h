@@ -11,7 +11,6 @@
 #define LOCUS_WORKER_CALL_H
 
 #include "worker/node.h"
-#include "worker/observer.h"
 
 #include <errno.h>
 
@@ -36,7 +35,7 @@ int call_in_section(const char *call);
 int call_name_loss(const locus_worker *, int rc);
 /* The worker has met all others: advice needs to know. */
 void call_met(locus_worker *);
-/* Of a checkpoint or restore: a call for rows that counts as no access, and is no sample of calls. */
+/* Of a checkpoint or restore: a call for rows that counts as no access. */
 int call_access(locus_worker *, enum request_kind, const locus_key *, size_t n, float *values);
 /* What advice compares, now; and it leaves out what has come since. */
 struct advice_sums call_sums(const locus_worker *);
@@ -49,7 +48,7 @@ int call_flush(locus_worker *, enum request_kind);
 
 static inline struct partition *worker_only(const locus_worker *w)
 {
-    return __atomic_load_n(&w->only, __ATOMIC_RELAXED);
+    return w->only;
 }
 
 static inline uint64_t call_key_bound(const locus_worker *w)
