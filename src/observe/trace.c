@@ -268,11 +268,14 @@ static void take_shard(struct trace *t, unsigned shard)
     }
 }
 
-/* The word was read before the events: if the row had moved by then, one of them says so. */
+/* The word was read before the events: if the row had moved by then, one of them says so. A replica
+ * gets its versions with its memory. */
 static void count_changes(struct traced *k, directory_word word)
 {
     uint64_t more = (directory_version(word) - directory_version(k->word)) & VERSIONS_MASK;
-    if (!k->has_moved && k->place != ELSEWHERE) k->changes += (uint32_t)more;
+    bool is_same = k->place == OWNER ||
+                   (k->place == REPLICA && directory_slot(word) == directory_slot(k->word));
+    if (is_same && !k->has_moved) k->changes += (uint32_t)more;
     k->has_moved = false;
     k->word = word;
 }
