@@ -1,8 +1,6 @@
 /* Pull, push, set, localize, and waiting for them. */
 #include "api/parts.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "worker/call.h"
 
 #include <errno.h>

@@ -151,8 +151,9 @@ TEST(trace, notes_a_keys_life_on_each_node)
     } cases[] = {
         {moves, {"s:O,i:0;w:2,p:0,q:0;s:.,i:0;", "s:.,i:0;s:.,i:1;s:O,i:1;w:3,p:0,q:0;s:O,i:0;"}},
         {is_shared, {"*w:5,p:0,q:0;w:1,p:0,q:0;", "s:.,i:0;s:.,i:1;s:r,i:1;w:7,p:0,q:0;"}},
-        {is_asked_for, {"s:O,i:0;", "s:.,i:0;w:0,p:1,q:0;w:0,p:0,q:1;w:0,p:0,q:1;"}},
-        {is_kept, {"*", "s:.,i:0;s:.,i:2;s:r,i:2;s:.,i:0;"}},
+        {is_asked_for,
+         {"s:O,i:0;w:1,p:0,q:0;w:1,p:0,q:0;", "s:.,i:0;w:0,p:1,q:0;w:0,p:0,q:1;w:0,p:0,q:1;"}},
+        {is_kept, {"*", "s:.,i:0;s:.,i:2;s:r,i:2;s:r,i:0;s:.,i:0;"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stage s;
