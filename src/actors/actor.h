@@ -37,11 +37,6 @@ size_t shard_memory_max(const struct store *);
 int shard_init(struct shard *, const struct shard_config *);
 void shard_fini(struct shard *);
 
-/* Traces chosen keys from now on, if the environment says so (trace.h). Returns 0, or a negative
- * errno with the sentence in locus_error(). The caller closes the trace: trace_close(shard->trace,
- * ...). The shard's clock plus `epoch_ns` is nanoseconds since 1970. */
-int shard_open_trace(struct shard *, int64_t epoch_ns);
-
 /* Called once a turn, after requests and frames. Returns when it must be called again even if
  * nothing happens; UINT64_MAX: never. */
 uint64_t shard_turn(struct shard *, uint64_t now_ns);
@@ -71,7 +66,6 @@ void shard_fail(struct shard *, int rc);
 void shard_add_counters(const struct shard *, struct shard_counters *to);
 void shard_add_histogram(const struct shard *, enum locus_histogram_kind,
                          struct locus_histogram *to);
-void shard_add_rounds(const struct shard *, struct locus_histogram *to);
 /* The credit in use towards a peer. Any thread. */
 size_t shard_asked_bytes(const struct shard *, unsigned peer);
 

@@ -4,13 +4,12 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "actors/turn.h"
-#include "base/condition.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/yield.h"
 #include "net/forked.h"
 #include "net/uring.h"
 #include "protocol/look.h"
-#include "protocol/trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -35,9 +34,7 @@ struct inbox {
 struct question {
     uint64_t index;
     struct key_look *answer;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool is_answered;
+    bool is_answered; /* atomic */
 };
 
 struct reactor {
@@ -166,8 +163,6 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .kib_ns = REACTOR_KIB_NS};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
-    rc = shard_open_trace(&r->shard, clock_epoch_ns());
-    if (rc) return rc;
     rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s,
                     0);
     if (rc) return rc;
@@ -217,8 +212,6 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
 
 void reactor_fini(struct reactor *r)
 {
-    trace_close(r->shard.trace, clock_now_ns());
-    r->shard.trace = NULL;
     shard_fini(&r->shard);
 }
 
@@ -307,10 +300,7 @@ static void answer_question(struct reactor *r)
     struct question *q = __atomic_exchange_n(&r->shared.question, NULL, __ATOMIC_ACQUIRE);
     if (!q) return;
     shard_look(&r->shard, q->index, q->answer);
-    pthread_mutex_lock(&q->mutex);
-    q->is_answered = true;
-    pthread_cond_signal(&q->changed);
-    pthread_mutex_unlock(&q->mutex);
+    __atomic_store_n(&q->is_answered, true, __ATOMIC_RELEASE);
 }
 
 static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
@@ -527,21 +517,17 @@ static bool take_back(struct reactor *r, struct question *q)
 
 int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
 {
+    static const struct timespec pause = {.tv_nsec = 500000};
     struct question q = {.index = index, .answer = out};
     uint64_t until_ns = clock_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
-    pthread_mutex_init(&q.mutex, NULL);
-    condition_init(&q.changed);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
     wake_if_sleeping(r);
-    pthread_mutex_lock(&q.mutex);
-    while (!q.is_answered && condition_wait(&q.changed, &q.mutex, until_ns)) continue;
-    bool is_late = !q.is_answered && take_back(r, &q);
-    /* The thread that has taken it answers at once. */
-    while (!q.is_answered && !is_late) pthread_cond_wait(&q.changed, &q.mutex);
-    pthread_mutex_unlock(&q.mutex);
-    pthread_cond_destroy(&q.changed);
-    pthread_mutex_destroy(&q.mutex);
-    return is_late ? -ETIMEDOUT : 0;
+    while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
+        /* The thread that has taken it answers at once. */
+        if (clock_now_ns() > until_ns && take_back(r, &q)) return -ETIMEDOUT;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
 }
 
 void reactor_lose(struct reactor *r, unsigned rank, const char *reason)

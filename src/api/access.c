@@ -1,8 +1,6 @@
 /* Pull, push, set, localize, and waiting for them. */
 #include "api/parts.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "worker/call.h"
 
 #include <errno.h>
@@ -238,22 +236,6 @@ int call_access(locus_worker *w, enum request_kind kind, const locus_key *keys, 
     return rc ? rc : run_access(&a);
 }
 
-/* Of an asynchronous call that is looked at: begins at `began_ns`. */
-static void time_async(locus_worker *w, enum request_kind kind, uint64_t began_ns)
-{
-    struct observer *o = w->observer;
-    struct locus_histogram *took = kind == REQUEST_PULL ? &o->pull_async : &o->push_async;
-    operations_time_next(&w->operations, kind == REQUEST_LOCALIZE ? NULL : took, began_ns);
-}
-
-/* Its values were here, and no operation has begun: it is done. */
-static void end_async(locus_worker *w, int rc)
-{
-    struct operations *o = &w->operations;
-    if (rc == 0 && o->next_took) histogram_add(o->next_took, clock_now_ns() - o->next_began_ns);
-    operations_time_next(o, NULL, 0);
-}
-
 static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                         float *values, locus_ticket *ticket)
 {
@@ -262,14 +244,9 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     *ticket = 0;
     int rc = check_access(&a);
     if (rc) return rc;
-    bool is_due = w->observer && observer_is_due(w->observer, &w->only);
-    uint64_t began_ns = is_due ? clock_now_ns() : 0;
     if (is_in_section(w) && operations_would_wait(&w->operations, n) && (rc = check_section(&a)))
         return rc;
-    if (is_due) time_async(w, kind, began_ns);
     rc = begin_checked(&a);
-    if (is_due) end_async(w, rc);
-    if (is_due) observer_note_keys(w->observer, keys, n);
     if (a.op) *ticket = operation_submit(&w->operations, a.op);
     if (rc && a.op) { /* who hears of an error may free the values at once */
         finish(w, *ticket);
@@ -315,20 +292,15 @@ static inline __attribute__((always_inline)) int access_now(locus_worker *w, enu
     return 0;
 }
 
-/* Where somebody looks closer, steps have numbers, or values are not floats. */
+/* Where replicas may be too old, steps have numbers, or values are not floats. */
 static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
                                                     const locus_key *keys, size_t n, float *values)
 {
     if (n == 1 && keys && values && keys[0] < call_key_bound(w) && hides(w, kind, keys, 1))
         return access_rows(w, kind, keys, n, values);
-    bool is_due = w->observer && observer_is_due(w->observer, &w->only);
-    uint64_t began_ns = is_due ? clock_now_ns() : 0;
     bool is_long = (kind == REQUEST_PULL && w->store->has_bf16) ||
                    (kind == REQUEST_PUSH && w->store->counts_steps);
-    int rc = is_long ? access_rows(w, kind, keys, n, values) : access_now(w, kind, keys, n, values);
-    if (rc == 0 && is_due)
-        observer_note(w->observer, kind == REQUEST_PULL, clock_now_ns() - began_ns, keys, n);
-    return rc;
+    return is_long ? access_rows(w, kind, keys, n, values) : access_now(w, kind, keys, n, values);
 }
 
 static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind,
@@ -385,7 +357,7 @@ static inline __attribute__((always_inline)) bool write_usual(locus_worker *w,
 static __attribute__((noinline)) int push_unusual(locus_worker *w, const locus_key *keys, size_t n,
                                                   float *updates)
 {
-    if (__builtin_expect(!is_one_key(w, keys, n, updates) || w->observer, 0))
+    if (__builtin_expect(!is_one_key(w, keys, n, updates), 0))
         return access_unusual(w, REQUEST_PUSH, keys, n, updates);
     struct row_ref s = store_row_ref(w->store, keys[0]);
     if (!s.partition->optimizer || !row_step_own(s, NULL, NULL, updates))

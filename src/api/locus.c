@@ -12,10 +12,9 @@
 #include "net/tcp.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
+#include "observe/trace.h"
 #include "protocol/config.h"
-#include "protocol/trace.h"
 #include "worker/figures.h"
-#include "worker/observer.h"
 
 #include <errno.h>
 #include <float.h>
@@ -104,9 +103,7 @@ static int init_worker(locus *n, unsigned id)
     /* First, as fini_workers() takes it back whatever fails. Registered for the node's life: ck_epoch
      * keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
-    if (n->is_observed && !(w->observer = observer_new(w->only, id)))
-        return error_set(-ENOMEM, "no memory for worker %u", id);
-    w->looks_closer = w->observer || n->sources || n->store.counts_steps || n->store.has_bf16;
+    w->looks_closer = n->sources || n->store.counts_steps || n->store.has_bf16;
     w->copies = copies_of(&n->store, id, &w->reader);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))
@@ -130,8 +127,6 @@ static void fini_workers(locus *n)
         locus_worker *w = &n->worker[i];
         if (!w->node) continue;
         operations_fini(&w->operations);
-        observer_free(w->observer);
-        w->looks_closer = false;
         free(w->missed);
         free(w->scratch);
         samples_fini(&w->samples);
@@ -180,6 +175,15 @@ static int share_sources(const struct locus_config *c, locus *n, unsigned shards
     return 0;
 }
 
+static int open_trace(locus *n)
+{
+    const struct trace_config c = {.store = &n->store,
+                                   .rank = (unsigned)n->rank,
+                                   .nodes = (unsigned)n->size,
+                                   .technique = n->plan.technique->name};
+    return trace_open(&c, &n->trace);
+}
+
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
@@ -203,7 +207,9 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     for (unsigned s = 0; s < shards && rc == 0; s++) {
         n->intents[s] = node_shard(n, s)->intents;
         n->clocks[s] = node_shard(n, s)->clocks;
+        if (n->trace) trace_follow(n->trace, s, node_shard(n, s)->events);
     }
+    if (rc == 0) rc = trace_start(n->trace);
     return rc ? rc : share_sources(c, n, shards);
 }
 
@@ -244,13 +250,12 @@ static int open_node(const struct locus_config *c, locus *n)
     int metrics = -1, rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
     if (rc == 0) rc = tcp_check_variables();
     if (rc == 0 && n->size > 1) rc = streams_prepare();
-    if (rc == 0 && n->size == 1) trace_alone();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
-    n->is_observed = metrics >= 0;
-    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0);
+    if (rc == 0) rc = open_trace(n);
+    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0 || n->trace);
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) rc = journal_start(n->journal, n);
     if (rc == 0) return metrics_start(n, metrics, &n->metrics);
@@ -261,8 +266,9 @@ static int open_node(const struct locus_config *c, locus *n)
 static void end_node(locus *n)
 {
     forked_unwatch(&n->forked);
-    metrics_stop(n->metrics); /* before anything that they tell of */
+    httpd_close(n->metrics); /* before anything that they tell of */
     journal_close(n->journal);
+    trace_close(n->trace);
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
     if (n->has_store) {
@@ -321,10 +327,12 @@ int locus_close(locus *n)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
     sigset_t before = oversize_begin();
-    metrics_stop(n->metrics);
+    httpd_close(n->metrics);
     journal_close(n->journal);
+    trace_close(n->trace);
     n->metrics = NULL;
     n->journal = NULL;
+    n->trace = NULL;
     rc = n->cluster ? cluster_leave(n->cluster) : 0;
     end_node(n);
     oversize_end(before);

@@ -1,7 +1,5 @@
 /* Rows in place: changes, read sections, views. */
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "worker/call.h"
 #include "locus_train.h"
 
@@ -32,14 +30,6 @@ static __attribute__((noinline, cold)) int no_change(const char *call, locus_wor
         (unsigned long long)key);
 }
 
-/* `place`: enum count_place. */
-static void count_change(locus_worker *w, locus_key key, int place)
-{
-    if (w->observer && observer_is_due(w->observer, &w->only))
-        observer_note_keys(w->observer, &key, 1);
-    counter_add(&w->counters.pushed[place], 1);
-}
-
 static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key,
                                                    const struct row_edit *edit)
 {
@@ -49,7 +39,7 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
                                      : row_edit(store_row_ref(w->store, key), edit, w->copies);
     if (done < 0)
         return no_change("locus_change_local", w, key, edit->change ? NULL : "change", done);
-    count_change(w, key, done);
+    counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
 
@@ -63,15 +53,14 @@ static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
                                                          context, w->scratch, w->copies)
                                      : -EINVAL;
     if (done < 0) return no_change(call, w, key, gradient ? NULL : "gradient", done);
-    count_change(w, key, done);
+    counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
 
 /* May a row be changed in place, if it is here? */
 static inline __attribute__((always_inline)) bool is_easy(const locus_worker *w, locus_key key)
 {
-    return w && key < call_key_bound(w) && !operations_hold_key(&w->operations, key) &&
-           (!w->observer || worker_only(w));
+    return w && key < call_key_bound(w) && !operations_hold_key(&w->operations, key);
 }
 
 static __attribute__((noinline)) int step_unusual(locus_worker *w, locus_key key,
@@ -90,7 +79,7 @@ static __attribute__((noinline)) int step_unusual(locus_worker *w, locus_key key
 /* As locus_change_local(). */
 int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, void *context)
 {
-    if (__builtin_expect(!w || !gradient || key >= call_key_bound(w) || w->observer, 0))
+    if (__builtin_expect(!w || !gradient || key >= call_key_bound(w), 0))
         return step_unusual(w, key, gradient, context);
     struct partition *p = store_usual_partition(w->store, key);
     if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
@@ -105,7 +94,7 @@ int locus_step_along(locus_worker *w, locus_key key, const float *direction, flo
 {
     struct row_direction d = {direction, scale, decay};
     if (w && !direction) return no_change("locus_step_along", w, key, "direction", -EINVAL);
-    if (__builtin_expect(!w || key >= call_key_bound(w) || w->observer, 0))
+    if (__builtin_expect(!w || key >= call_key_bound(w), 0))
         return step_unusual(w, key, row_along, &d);
     struct partition *p = store_usual_partition(w->store, key);
     if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
@@ -185,8 +174,6 @@ static bool has_no_floats(const locus_worker *w, locus_key key)
  * goes through the owner, or an update that passed the replica on its way. */
 static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locus_key key)
 {
-    if (w->observer && observer_is_due(w->observer, &w->only))
-        observer_note_keys(w->observer, &key, 1);
     if (has_no_floats(w, key)) {
         error_set(-EINVAL,
                   "locus_view: the table of key %llu has element LOCUS_BF16, and no floats in "
@@ -205,7 +192,7 @@ static inline __attribute__((always_inline)) const float *view(locus_worker *w, 
     if (key >= call_key_bound(w)) return NULL;
     struct partition *only = worker_only(w);
     if (!only) {
-        const struct partition *p = w->observer ? NULL : store_usual_partition(w->store, key);
+        const struct partition *p = store_usual_partition(w->store, key);
         return p && partition_plain(p) ? view_plain(w, p, key) : view_unusual(w, key);
     }
     if (__builtin_expect(w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
@@ -287,21 +274,8 @@ static inline __attribute__((always_inline)) int read_rows(locus_worker *w, cons
     return read_copies(w, keys, n, copies, rows);
 }
 
-static __attribute__((noinline)) int read_observed(locus_worker *w, const locus_key *keys, size_t n,
-                                                   float *copies, const float **rows)
-{
-    bool is_due = observer_is_due(w->observer, &w->only);
-    uint64_t began_ns = is_due ? clock_now_ns() : 0;
-    int rc = read_rows(w, keys, n, copies, rows);
-    bool has_read = rc == 1 || (rc == 0 && copies);
-    if (is_due && has_read) histogram_add(&w->observer->pull, clock_now_ns() - began_ns);
-    return rc;
-}
-
 int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
                     const float **rows)
 {
-    if (__builtin_expect(w && w->observer && !worker_only(w), 0))
-        return read_observed(w, keys, n, copies, rows);
     return read_rows(w, keys, n, copies, rows);
 }

@@ -46,9 +46,4 @@ void shard_look(struct shard *s, uint64_t index, struct key_look *out)
         out->heard_ns = out->now_ns > heard_ns ? out->now_ns - heard_ns : 0;
     }
     if (r) look_at_record(s, r, out);
-    if (s->intents->workers)
-        out->intents =
-            intents_find(s->intents, index, out->intent, LOOK_INTENTS_MAX, &out->has_more_intents);
-    if (s->decisions)
-        out->decisions = (unsigned)decisions_of(s->decisions, index, out->now_ns, out->decision);
 }

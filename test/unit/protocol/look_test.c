@@ -18,8 +18,6 @@ static struct world *managed(void)
     struct world *w =
         world_open((struct world_config){LOCUS_ADAPTIVE, NODES, .workers = WORLD_WORKERS_MAX});
     w->now_ns = 1000 * WORLD_MS;
-    for (unsigned i = 0; i < NODES; i++)
-        CHECK((w->node[i].shard.decisions = decisions_new()) != NULL);
     return w;
 }
 
@@ -33,7 +31,7 @@ TEST(look, key_that_nobody_has_touched_is_at_its_home)
     CHECK_EQ(other.owner, 1);
     CHECK_EQ(home.term, 0);
     CHECK(!other.is_replica && !other.is_asking && !home.is_kept);
-    CHECK_EQ(home.wanted + home.holders + home.intents + home.decisions + home.parked, 0);
+    CHECK_EQ(home.wanted + home.holders + home.parked, 0);
     CHECK_EQ(home.now_ns, w->now_ns);
     CHECK_EQ(world_records(w, 0), 0); /* a look remembers nothing */
 }
@@ -68,27 +66,20 @@ TEST(look, owner_names_its_holders_and_holder_its_owner)
     CHECK(!look(w, 1, key).holder[0].is_current); /* it is behind */
 }
 
-TEST(look, intents_of_this_node_have_their_clocks)
+TEST(look, intents_of_this_node_are_counted)
 {
     locus_key key;
     CLOSED_BY(world_free) struct world *w = shared(&key);
     world_intend(w, 1, 0, key, 500, 600);
     world_intend(w, 1, 1, key + 1, 0, 7);
     struct key_look owner = look(w, 1, key), holder = look(w, 0, key);
-    CHECK_EQ(owner.intents, 2);
-    CHECK_EQ(owner.intent[0].worker, 0);
-    CHECK(!owner.intent[0].is_active);
-    CHECK_EQ(owner.intent[0].start, 500);
-    CHECK_EQ(owner.intent[0].end, 600);
-    CHECK_EQ(owner.intent[1].worker, 2);
-    CHECK(owner.intent[1].is_active);
     CHECK_EQ(owner.wanted, 1);
-    CHECK(!owner.is_kept && !owner.has_more_intents);
+    CHECK(!owner.is_kept);
     CHECK(holder.is_kept);
     CHECK_EQ(holder.wanted, 0);
 }
 
-TEST(look, holders_and_intents_beyond_the_room_are_counted)
+TEST(look, holders_beyond_the_room_are_counted)
 {
     enum { MORE = 5 };
     CLOSED_BY(world_free) struct world *w = managed();
@@ -96,32 +87,10 @@ TEST(look, holders_and_intents_beyond_the_room_are_counted)
     struct row_ref ref = world_ref(w, 0, key);
     struct record *r = record_get(&w->node[0].shard.records, ref.index);
     for (unsigned node = 1; node <= LOOK_HOLDERS_MAX + MORE; node++) holders_add(r, ref, node);
-    for (int i = 0; i <= LOOK_INTENTS_MAX; i++) world_intend(w, 0, 0, key, 100 + i, 1000);
     struct key_look l = look(w, 0, key);
     CHECK_EQ(l.holders, LOOK_HOLDERS_MAX);
     CHECK_EQ(l.more_holders, MORE);
     CHECK_EQ(l.holder[LOOK_HOLDERS_MAX - 1].node, LOOK_HOLDERS_MAX);
-    CHECK_EQ(l.intents, LOOK_INTENTS_MAX);
-    CHECK(l.has_more_intents);
-}
-
-TEST(look, decisions_are_those_of_the_key_and_only_where_they_are_kept)
-{
-    locus_key key;
-    CLOSED_BY(world_free) struct world *w = shared(&key);
-    struct key_look owner = look(w, 1, key), holder = look(w, 0, key);
-    CHECK_EQ(owner.decisions, 1);
-    CHECK_EQ(owner.decision[0].kind, DECISION_SHARED);
-    CHECK_EQ(owner.decision[0].node, 0);
-    CHECK_EQ(owner.decision[0].ns, w->now_ns);
-    CHECK_EQ(holder.decisions, 2);
-    CHECK_EQ(holder.decision[0].kind, DECISION_ASKED);
-    CHECK_EQ(holder.decision[0].end, LOCUS_FOREVER);
-    CHECK_EQ(holder.decision[1].kind, DECISION_COPIED);
-    CHECK_EQ(look(w, 2, key).decisions, 0);
-    decisions_free(w->node[1].shard.decisions);
-    w->node[1].shard.decisions = NULL;
-    CHECK_EQ(look(w, 1, key).decisions, 0);
 }
 
 /* Node 0 owns it, and does not have it yet; what others ask of it waits there. */

@@ -1,8 +1,9 @@
-#include "world.h"
+/* trace: the history of chosen keys, as their shards' events tell it. */
+#include "observe/trace.h"
 
 #include "common/folder.h"
 #include "protocol/clocks.h"
-#include "protocol/trace.h"
+#include "protocol/world.h"
 #include "test.h"
 #include "locus.h"
 
@@ -17,6 +18,7 @@ enum { NODES = 2, KEYS = 100 };
 struct stage {
     char folder[FOLDER_PATH_BYTES];
     struct world *world;
+    struct trace *trace[NODES];
     locus_key key; /* at home at node 0 */
 };
 
@@ -37,6 +39,14 @@ static struct world *world_of_100_keys(void)
     return world_open((struct world_config){LOCUS_ADAPTIVE, NODES, .keys = KEYS});
 }
 
+static int trace_of(const struct world *w, unsigned node, struct trace **out)
+{
+    const struct shard *s = &w->node[node].shard;
+    const struct trace_config c = {
+        .store = s->store, .rank = node, .nodes = NODES, .technique = s->technique->name};
+    return trace_open(&c, out);
+}
+
 static void open_stage(struct stage *s, const char *keys)
 {
     say_where(s, keys);
@@ -44,15 +54,17 @@ static void open_stage(struct stage *s, const char *keys)
     s->key = world_key(s->world, 0);
     for (unsigned i = 0; i < NODES; i++) {
         struct shard *shard = &s->world->node[i].shard;
-        CHECK_EQ(shard_open_trace(shard, 0), 0);
-        CHECK(shard->trace != NULL);
+        CHECK((shard->events = events_new()) != NULL);
+        CHECK_EQ(trace_of(s->world, i, &s->trace[i]), 0);
+        trace_follow(s->trace[i], 0, shard->events);
     }
 }
 
-/* A millisecond passes, and everything arrives. */
+/* Everything arrives, and the traces take it. */
 static void quiesce(struct stage *s)
 {
     world_pass(s->world, 10, WORLD_MS);
+    for (unsigned i = 0; i < NODES; i++) trace_take(s->trace[i], s->world->now_ns);
 }
 
 static void add_ones(struct stage *s, unsigned node, int times)
@@ -63,10 +75,7 @@ static void add_ones(struct stage *s, unsigned node, int times)
 
 static void close_traces(struct stage *s)
 {
-    for (unsigned i = 0; i < NODES; i++) {
-        trace_close(s->world->node[i].shard.trace, s->world->now_ns);
-        s->world->node[i].shard.trace = NULL;
-    }
+    for (unsigned i = 0; i < NODES; i++) trace_close(s->trace[i]);
     world_free(&s->world);
 }
 
@@ -132,8 +141,8 @@ static bool is_as(const char *found, const char *expected)
     return all >= end && strcmp(found + all - end, expected + 1) == 0;
 }
 
-/* s: where the row is; i: whether it is intended; w, p, q: accesses of this node alone, not what
- * comes by refreshes and entries: in place, pulled and written elsewhere. */
+/* s: where the row is; i: whether it is intended; w: changes of the row here, also by what comes
+ * from the other node; p, q: pulled and written elsewhere. */
 TEST(trace, notes_a_keys_life_on_each_node)
 {
     static const struct {
@@ -141,9 +150,10 @@ TEST(trace, notes_a_keys_life_on_each_node)
         const char *found[NODES];
     } cases[] = {
         {moves, {"s:O,i:0;w:2,p:0,q:0;s:.,i:0;", "s:.,i:0;s:.,i:1;s:O,i:1;w:3,p:0,q:0;s:O,i:0;"}},
-        {is_shared, {"*w:5,p:0,q:0;", "s:.,i:0;s:.,i:1;s:r,i:1;w:7,p:0,q:0;"}},
-        {is_asked_for, {"s:O,i:0;", "s:.,i:0;w:0,p:1,q:0;w:0,p:0,q:1;w:0,p:0,q:1;"}},
-        {is_kept, {"*", "s:.,i:0;s:.,i:2;s:r,i:2;s:.,i:0;"}},
+        {is_shared, {"*w:5,p:0,q:0;w:1,p:0,q:0;", "s:.,i:0;s:.,i:1;s:r,i:1;w:7,p:0,q:0;"}},
+        {is_asked_for,
+         {"s:O,i:0;w:1,p:0,q:0;w:1,p:0,q:0;", "s:.,i:0;w:0,p:1,q:0;w:0,p:0,q:1;w:0,p:0,q:1;"}},
+        {is_kept, {"*", "s:.,i:0;s:.,i:2;s:r,i:2;s:r,i:0;s:.,i:0;"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stage s;
@@ -215,14 +225,6 @@ TEST(trace, keys_are_those_of_LOCUS_TRACE_KEYS)
     }
 }
 
-static int trace_of(const struct world *w, struct trace **out)
-{
-    const struct shard *s = &w->node[0].shard;
-    const struct trace_config c = {
-        .keyspace = &s->store->keyspace, .nodes = NODES, .technique = s->technique->name};
-    return trace_open(&c, out);
-}
-
 TEST(trace, open_refuses_keys_that_cannot_be)
 {
     static const char *const cases[][2] = {{"x"},
@@ -244,7 +246,7 @@ TEST(trace, open_refuses_keys_that_cannot_be)
         struct stage s;
         struct trace *t = NULL;
         say_where(&s, cases[i][0]);
-        if (trace_of(w, &t) != -EINVAL || t)
+        if (trace_of(w, 0, &t) != -EINVAL || t)
             test_fail(__FILE__, __LINE__, "accepted: %s", cases[i][0]);
         CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
         CHECK_STR(locus_error(), cases[i][1] ? cases[i][1] : cases[i][0]);
@@ -257,9 +259,9 @@ TEST(trace, open_does_nothing_unless_asked)
     CLOSED_BY(world_free)
     struct world *w = world_of_100_keys();
     CHECK_EQ(unsetenv("LOCUS_TRACE"), 0);
-    CHECK_EQ(trace_of(w, &t), 0);
+    CHECK_EQ(trace_of(w, 0, &t), 0);
     CHECK(t == NULL);
-    trace_close(t, 0);
+    trace_close(t);
 }
 
 TEST(trace, open_says_where_it_cannot_write)
@@ -268,7 +270,7 @@ TEST(trace, open_says_where_it_cannot_write)
     CLOSED_BY(world_free)
     struct world *w = world_of_100_keys();
     CHECK_EQ(setenv("LOCUS_TRACE", "/proc/no/such/folder/run", 1), 0);
-    CHECK_EQ(trace_of(w, &t), -ENOENT);
+    CHECK_EQ(trace_of(w, 0, &t), -ENOENT);
     CHECK(t == NULL);
     CHECK_STR(locus_error(), "/proc/no/such/folder/run.0.jsonl");
 }
