@@ -160,13 +160,6 @@ struct locus_config {
     /* shard actors of each node; 0: rank 0 chooses. Equal on all nodes */
     unsigned shards;
     enum locus_technique technique; /* equal on all nodes */
-    bool act_immediately;           /* ablation: no action timing (AdaPM, Section 5.5) */
-    /* How often each shard synchronizes with its peers at most; 0: the manager decides. The limit
-     * is for updates, refreshes, and intents that begin or end. What does not fit into one round
-     * takes several. Calls that wait (accesses, locus_set() of a replica, collectives) are not held
-     * up. Intents are acted on two such periods ahead; one that is signaled later may be
-     * late, and its accesses go to the owner. */
-    unsigned max_rounds_per_second;
     /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The shortest
      * of all nodes is that of all */
     double peer_timeout_s;
@@ -177,12 +170,6 @@ struct locus_config {
     /* address for peers, or an interface; NULL: LOCUS_LISTEN, else by route to the rendezvous, and
      * without a secret (LOCUS_SECRET) on loopback only */
     const char *listen;
-    /* A replica whose owner has been silent for so many seconds answers no pull and no
-     * locus_view(); 0: no limit. A pull then asks the owner; locus_view() returns NULL, and
-     * locus_pull_local() -EAGAIN. Owners with nothing to say send heartbeats four times as often as
-     * this, but at most 1000 times a second. Equal on all nodes. docs/reference/techniques.md has
-     * the cost */
-    double staleness_s;
     /* A number made from whatever else must be equal on all nodes, such as the data and the
      * program's options: a node whose number differs from rank 0's is refused */
     uint64_t fingerprint;
@@ -252,7 +239,7 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  * what every later value has. A row that several workers of this node write at the same time counts
  * as replicated, also on a cluster of one: each of them may get a copy of it, which is exchanged
  * with the row every millisecond or so, at every collective, bound and set, and as soon as another
- * node pulls or moves it. Not with LOCUS_STATIC, LOCUS_RELOCATE, or a `staleness_s` below 4 ms.
+ * node pulls or moves it. Not with LOCUS_STATIC and LOCUS_RELOCATE.
  *   -EINVAL      a key out of range or a NULL array: nothing was read or written
  *   -ECONNRESET  a node was lost: locus_error() names it; requests to it may or may not have been
  *                done
@@ -430,10 +417,9 @@ LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_cl
  * and remains when the worker closes (if it still waits for its start, it begins then). Signaling
  * it again changes nothing. The node gets a replica and keeps it, unless it has the row itself.
  * While any node keeps a key in this way, the row stays where it is: no intent and no localize of
- * any node moves it. Updates are synchronized in the background, as often as max_rounds_per_second
- * allows. With LOCUS_RELOCATE such keys are replicated and all others relocated: that is the mix of
- * NuPS (Section 3.2), if all nodes intend the hot keys for ever. On a node that does not, accesses
- * to them are remote. LOCUS_ADAPTIVE and LOCUS_REPLICATE act on such intents, too; the other
+ * any node moves it. Updates are synchronized in the background. With LOCUS_RELOCATE such keys are
+ * replicated and all others relocated: that is the mix of NuPS (Section 3.2), if all nodes intend
+ * the hot keys for ever. On a node that does not, accesses to them are remote. LOCUS_ADAPTIVE and LOCUS_REPLICATE act on such intents, too; the other
  * techniques ignore intents. */
 #define LOCUS_FOREVER INT64_MAX
 /* Takes back all intents for ever of this node's workers for these keys, whether they have begun or
@@ -649,9 +635,6 @@ struct locus_stats {
     /* calls of locus_bound() that had to wait, and their total waiting time */
     uint64_t bounds_waited;
     double bounds_waited_s;
-    /* keys pulled from the owner although a replica was here, because the replica was too old for
-     * staleness_s. They are included in pulled_remote */
-    uint64_t pulled_too_old;
     /* calls that waited for other nodes (LOCUS_BLOCKED_TIME), and how long, of all workers
      * together: one late key makes a call of many wait */
     uint64_t calls_waited;

@@ -793,7 +793,7 @@ class Kit:
         for program in SIZES:
             self.train(program, nodes[-1], 1, ["--technique", "static"], label="static")
             if not self.options.launch:
-                self.train(program, nodes[-1], 1, before=["env", "LOCUS_CARRIER=tcp"], label="adaptive, TCP")
+                self.train(program, nodes[-1], 1, before=["env", "LOCUS_LAB=tcp"], label="adaptive, TCP")
             if sockets > 1:  # as HogWild++ has it
                 self.train(program, sockets, max(1, cores // sockets - 1), label="a node a socket")
         self.bench("two_nodes", "--only", "length=128")

@@ -43,7 +43,7 @@ static void open_node(struct node *n, const char *rendezvous)
                                 .length = n->load->length ? n->load->length : 128};
     struct locus_config c =
         cluster_config(&table, 1, n->load->technique, n->rank, (int)n->load->nodes, rendezvous);
-    c.act_immediately = n->load->immediate;
+    setenv("LOCUS_LAB", n->load->immediate ? "immediate" : "", 1);
     cluster_open(&c, &n->locus, &n->worker);
     rows_write_own(n->locus, n->worker, row_zero); /* accesses push what they have pulled */
 }

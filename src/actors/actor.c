@@ -12,7 +12,6 @@
 #include "protocol/origin.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
-#include "protocol/sources.h"
 #include "protocol/step.h"
 #include "store/rows.h"
 
@@ -35,7 +34,7 @@ static int init_pacer(struct shard *s, const struct shard_config *c)
     p->has_own_core = c->has_own_core;
     p->round_ns = c->round_ns;
     p->kib_ns = c->kib_ns;
-    unsigned per_second = s->plan->config.max_rounds_per_second;
+    unsigned per_second = s->plan->lab.rounds;
     if (per_second) p->pause_ns = UINT64_C(1000000000) / per_second;
     return pacer_init(p, s->workers);
 }
@@ -49,10 +48,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
-    uint64_t staleness_ns = (uint64_t)(plan->config.staleness_s * 1e9);
-    if (staleness_ns > 0 && s->store->copies) staleness_ns -= COPIES_LAG_NS;
-    if (clocks_init(s, plan->progress, plan->posted) || sources_init(s, staleness_ns))
-        return -ENOMEM;
+    if (clocks_init(s, plan->progress, plan->posted)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
@@ -97,7 +93,6 @@ void shard_fini(struct shard *s)
     if (s->pacer) pacer_fini(s->pacer);
     round_fini(s);
     replica_fini(s);
-    sources_fini(s);
     clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
@@ -282,10 +277,9 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
     bool is_sync = false, is_large = s->dirty && f->body_bytes > SMALL_FRAME_BYTES;
     uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
     round_frame_begins(s);
-    if (s->dirty) sources_heard(s, peer);
+    if (s->dirty) replica_heard(s, peer);
     const char *why = serve_entries(s, peer, &cursor, &is_sync);
     if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    if (s->dirty) sources_publish(s);
     return why;
 }
 
@@ -304,8 +298,7 @@ void shard_heartbeat(struct shard *s, unsigned peer)
 {
     if (s->failure || !s->dirty) return;
     s->now_ns = now_ns(s);
-    sources_heard(s, peer);
-    sources_publish(s);
+    replica_heard(s, peer);
 }
 
 void shard_fail(struct shard *s, int rc)

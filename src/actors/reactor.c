@@ -168,8 +168,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     if (rc) return rc;
     uring_bound(r->uring, shard_memory_max(store));
     uring_set_view(r->uring, store->home.view);
-    uring_share(r->uring, r->shard.rank);
-    if (c->plan->config.staleness_s > 0) uring_speak_for(r->uring, c->plan->config.staleness_s);
+    if (!c->plan->lab.is_tcp_only) uring_share(r->uring, r->shard.rank);
     if (store->dirty) {
         store->dirty[c->shard].context = r;
         store->dirty[c->shard].notify = wake_for_dirty;

@@ -44,16 +44,9 @@ struct access {
     struct operation *op; /* what was asked of others; NULL: all was here */
 };
 
-/* Is one of the rows a replica that must not answer? */
-static bool hides(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
-{
-    return __builtin_expect(w->node->sources != NULL, 0) && request_pulls(kind) &&
-           call_hides(w, keys, n);
-}
-
 /* Serves those of the keys that are here; the others are in w->missed (with other nodes only).
- * Keys with operations of ours under way count as missed, wherever their rows are, and so do
- * replicas that are too old; the runs between them are served. */
+ * Keys with operations of ours under way count as missed, wherever their rows are; the runs between
+ * them are served. */
 static size_t access_here(const struct access *a, const locus_key *keys, size_t n, float *values,
                           size_t *replicas, int *rc)
 {
@@ -67,13 +60,11 @@ static size_t access_here(const struct access *a, const locus_key *keys, size_t 
         }
         return misses;
     }
-    if (!operations_hold(&w->operations, keys, n) && !hides(w, a->kind, keys, n))
+    if (!operations_hold(&w->operations, keys, n))
         return parts_access(w, a->kind, keys, n, values, w->missed, replicas, rc);
     for (size_t i = 0, run; i < n && *rc == 0; i += run + 1) {
         struct missed_row *missed = w->missed + misses;
-        for (run = 0; i + run < n && !operations_hold_key(&w->operations, keys[i + run]) &&
-                      !hides(w, a->kind, keys + i + run, 1);)
-            run++;
+        for (run = 0; i + run < n && !operations_hold_key(&w->operations, keys[i + run]);) run++;
         size_t more =
             run > 0 ? parts_access(w, a->kind, keys + i, run, values + offset, missed, replicas, rc)
                     : 0;
@@ -134,8 +125,7 @@ static bool all_here(const struct access *a)
 {
     locus_worker *w = a->w;
     bool needs_owner = request_sets(a->kind) || a->kind == REQUEST_LOCALIZE;
-    if (operations_hold(&w->operations, a->keys, a->n) || hides(w, a->kind, a->keys, a->n))
-        return false;
+    if (operations_hold(&w->operations, a->keys, a->n)) return false;
     for (size_t i = 0; i < a->n; i++) {
         struct row_ref ref = store_row_ref(w->store, a->keys[i]);
         directory_word word = directory_load(row_ref_word(ref));
@@ -296,8 +286,6 @@ static inline __attribute__((always_inline)) int access_now(locus_worker *w, enu
 static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
                                                     const locus_key *keys, size_t n, float *values)
 {
-    if (n == 1 && keys && values && keys[0] < call_key_bound(w) && hides(w, kind, keys, 1))
-        return access_rows(w, kind, keys, n, values);
     bool is_long = (kind == REQUEST_PULL && w->store->has_bf16) ||
                    (kind == REQUEST_PUSH && w->store->counts_steps);
     return is_long ? access_rows(w, kind, keys, n, values) : access_now(w, kind, keys, n, values);
@@ -438,7 +426,7 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
 {
     int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
     if (rc) return rc;
-    bool must_not = operations_hold(&w->operations, &key, 1) || hides(w, REQUEST_PULL, &key, 1);
+    bool must_not = operations_hold(&w->operations, &key, 1);
     rc = must_not ? -EAGAIN : row_read_any(store_row_ref(w->store, key), value, w->copies);
     if (rc < 0)
         return error_set(

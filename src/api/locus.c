@@ -96,14 +96,13 @@ static int init_worker(locus *n, unsigned id)
     locus_worker *w = &n->worker[id];
     w->node = n;
     w->store = &n->store;
-    /* whose short cut asks no replica how old it is, and no value what it is */
-    w->only = n->store.has_one_partition && !n->sources && !n->store.has_bf16 ? n->store.partition
-                                                                              : NULL;
+    /* whose short cut asks no value what it is */
+    w->only = n->store.has_one_partition && !n->store.has_bf16 ? n->store.partition : NULL;
     w->id = (int)id;
     /* First, as fini_workers() takes it back whatever fails. Registered for the node's life: ck_epoch
      * keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
-    w->looks_closer = n->sources || n->store.counts_steps || n->store.has_bf16;
+    w->looks_closer = n->store.counts_steps || n->store.has_bf16;
     w->copies = copies_of(&n->store, id, &w->reader);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))
@@ -165,16 +164,6 @@ static int share_progress(locus *n, unsigned shards)
     return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
 }
 
-/* And what workers see of their shards, where there is a bound. */
-static int share_sources(const struct locus_config *c, locus *n, unsigned shards)
-{
-    if (c->staleness_s == 0 || !n->moves) return 0;
-    n->sources = calloc(shards, sizeof(struct sources *));
-    if (!n->sources) return error_set(-ENOMEM, "no memory for %u shards", shards);
-    for (unsigned s = 0; s < shards; s++) n->sources[s] = node_shard(n, s)->sources;
-    return 0;
-}
-
 static int open_trace(locus *n)
 {
     const struct trace_config c = {.store = &n->store,
@@ -209,8 +198,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
         n->clocks[s] = node_shard(n, s)->clocks;
         if (n->trace) trace_follow(n->trace, s, node_shard(n, s)->events);
     }
-    if (rc == 0) rc = trace_start(n->trace);
-    return rc ? rc : share_sources(c, n, shards);
+    return rc ? rc : trace_start(n->trace);
 }
 
 static int open_store(const struct locus_config *c, locus *n)
@@ -230,9 +218,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;
-    /* What copies lag is taken off the bound on staleness (shard.c). */
-    bool may_lag = c->staleness_s == 0 || c->staleness_s >= 4e-9 * COPIES_LAG_NS,
-         may_copy = c->workers > 1 && may_lag && n->plan.technique->replicates;
+    bool may_copy = c->workers > 1 && n->plan.technique->replicates;
     return rc || !may_copy ? rc : copies_open(&n->store, c->workers);
 }
 
@@ -248,7 +234,7 @@ static int open_node(const struct locus_config *c, locus *n)
     n->workers = c->workers;
     unsigned keep;
     int metrics = -1, rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
-    if (rc == 0) rc = tcp_check_variables();
+    if (rc == 0) rc = lab_read(&n->plan.lab);
     if (rc == 0 && n->size > 1) rc = streams_prepare();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
@@ -282,7 +268,6 @@ static void end_node(locus *n)
     free(n->posted);
     free(n->progress);
     free(n->clocks);
-    free(n->sources);
     free(n->intents);
     free(n->clock);
 }

@@ -182,7 +182,6 @@ static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locu
         return NULL;
     }
     if (w->operations.keys_under_way > 0 && operations_hold(&w->operations, &key, 1)) return NULL;
-    if (w->node->sources && call_hides(w, &key, 1)) return NULL;
     return view_at(w, store_row_ref(w->store, key));
 }
 

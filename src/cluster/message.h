@@ -53,7 +53,7 @@
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    MESSAGE_VERSION = 11,
+    MESSAGE_VERSION = 12,
     MESSAGE_HEADER_BYTES = 12,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */
     MESSAGE_NEEDS_ALL = 2,

@@ -12,7 +12,7 @@
 #include "net/silence.h"
 
 /* A link on a connected socket (`fd`): no delay, bounded retries, blocking, because a ring does the
- * waiting; cubic on loopback (docs/reference/variables.md). */
+ * waiting; cubic on loopback. */
 extern const struct carrier tcp_carrier;
 
 /* Who is silent while its machine acknowledges our heartbeats is not cut off. Either its process
@@ -22,9 +22,6 @@ extern const struct carrier tcp_carrier;
     ", but its machine answers: it was stopped, or large packets are dropped (ping -M do -s 1472)"
 /* Why a peer at that connection has failed that was not heard for the time-out. */
 void tcp_describe_silence(int fd, uint64_t timeout_ns, char reason[SILENCE_REASON_BYTES]);
-
-/* LOCUS_CARRIER and LOCUS_CONGESTION have values that links heed: 0, or -EINVAL with the sentence. */
-int tcp_check_variables(void);
 
 /* Makes TCP try again at least every SILENCE_RETRY_MS, if the kernel supports that. */
 void tcp_bound_retries(int fd);

@@ -186,8 +186,6 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 
 void uring_share(struct uring *u, unsigned rank)
 {
-    const char *carrier = getenv("LOCUS_CARRIER");
-    if (carrier && *carrier) return; /* tcp */
     u->rank = rank;
     if (!shared_place(u->links.place)) *u->links.place = '\0';
 }
@@ -453,11 +451,6 @@ void uring_tick(struct uring *u, uint64_t now_ns)
         if (ns < next_ns) next_ns = ns;
     }
     u->tick_ns = next_ns;
-}
-
-void uring_speak_for(struct uring *u, double staleness_s)
-{
-    u->links.heartbeat_ns = silence_shorter_beat_ns(u->links.heartbeat_ns, staleness_s);
 }
 
 void uring_all_run(struct uring *u)

@@ -26,7 +26,6 @@ static bool is_shown(enum figure_shown shown, const locus *n, const struct figur
     case FIGURE_MOVES: return n->moves;
     case FIGURE_FOLLOWS: return n->moves && !n->plan.technique->every_node_holds;
     case FIGURE_INTENTS: return n->heeds_intents;
-    case FIGURE_BOUND: return n->sources != NULL;
     case FIGURE_CLOCKS:
         sum_behind(n, &behind);
         return f->stats.bounds_waited > 0 || histogram_count(&behind) > 0;

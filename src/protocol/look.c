@@ -2,7 +2,7 @@
 
 #include "protocol/holders.h"
 #include "protocol/location.h"
-#include "protocol/sources.h"
+#include "protocol/replica.h"
 
 static void look_at_holders(const struct shard *s, struct record *r, struct key_look *out)
 {
@@ -42,7 +42,7 @@ void shard_look(struct shard *s, uint64_t index, struct key_look *out)
                              .is_kept = state->is_kept,
                              .wanted = state->wanted};
     if (l.is_replica) {
-        uint64_t heard_ns = source_of(s, r, l)->heard_ns;
+        uint64_t heard_ns = s->replicas->source[r && r->version ? r->source : l.owner].heard_ns;
         out->heard_ns = out->now_ns > heard_ns ? out->now_ns - heard_ns : 0;
     }
     if (r) look_at_record(s, r, out);

@@ -7,7 +7,6 @@
 #include "protocol/clocks.h"
 #include "protocol/location.h"
 #include "protocol/origin.h"
-#include "protocol/sources.h"
 #include "store/rows.h"
 
 #include <errno.h>
@@ -18,7 +17,8 @@
 
 static void replica_begins(struct shard *s, struct record *r, unsigned owner, uint64_t term)
 {
-    sources_add(s, owner);
+    struct source *source = &s->replicas->source[owner];
+    if (source->replicas++ == 0) source->heard_ns = s->now_ns;
     r->source = r->owner = (uint16_t)owner;
     r->term = term;
     shard_count(&s->counters.replicas_created, 1);
@@ -39,11 +39,27 @@ static void not_rounded(struct shard *s, uint64_t index)
 
 static void replica_ends(struct shard *s, struct record *r)
 {
-    sources_remove(s, r->source);
+    s->replicas->source[r->source].replicas--;
     r->version = 0;
     want_row(s, r, false);
     not_rounded(s, r->index);
     shard_count(&s->counters.replicas_dropped, 1);
+}
+
+void replica_heard(struct shard *s, unsigned node)
+{
+    struct source *source = &s->replicas->source[node];
+    if (source->replicas > 0) {
+        uint64_t us = (s->now_ns - source->heard_ns) / 1000;
+        unsigned gap = histogram_bucket(s->now_ns - source->heard_ns);
+        shard_count(&s->histograms.gap[gap].replicas, source->replicas);
+        shard_count(&s->histograms.gap[gap].replica_us, source->replicas * us);
+        shard_count(&s->counters.stale_us, source->replicas * us);
+        double half_square = (double)source->replicas * (double)us * (double)us / 2;
+        shard_count(&s->counters.stale_us_squared,
+                    (uint64_t)(half_square / (1 << SHARD_STALE_SHIFT)));
+    }
+    source->heard_ns = s->now_ns;
 }
 
 static void not_awaited(struct shard *s, struct record *r)
@@ -113,7 +129,6 @@ void replica_consider(struct shard *s, struct record *r)
             r->asked_unseen = true;
         }
     }
-    if (origin_needs_row(s, r, ref)) want_row(s, r, true);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -505,7 +520,8 @@ int replica_init(struct shard *s)
     struct replicas *all = s->replicas = calloc(1, sizeof *all);
     if (!all) return -ENOMEM;
     all->taken = malloc(keyspace_longest(&s->store->keyspace) * sizeof *all->taken);
-    if (!all->taken) return -ENOMEM;
+    all->source = calloc(s->nodes, sizeof *all->source);
+    if (!all->taken || !all->source) return -ENOMEM;
     uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
     return s->dirty && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
 }
@@ -515,6 +531,7 @@ void replica_fini(struct shard *s)
     if (!s->replicas) return;
     bitset_fini(&s->replicas->rounded);
     free(s->replicas->taken);
+    free(s->replicas->source);
     free(s->replicas);
     s->replicas = NULL;
 }

@@ -30,7 +30,6 @@ struct intents;
 struct pacer;
 struct replicas;
 struct rounds;
-struct sources;
 
 enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS };
 
@@ -94,7 +93,6 @@ struct shard {
     uint64_t reclaim_ns, reclaim_pause_ns;
     /* Each belongs to the role of the same name. */
     struct replicas *replicas;
-    struct sources *sources;
     struct backlog *backlog;
     struct clocks *clocks;
     struct pacer *pacer;

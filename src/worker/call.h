@@ -93,11 +93,6 @@ static inline int call_check(const char *call, const char *name, locus_worker *w
     return call_in_range(w, keys, n) ? 0 : call_no_such_key(call, w, keys, n);
 }
 
-/* With a bound on staleness (`sources` of the node): may one of these rows be a replica that is too
- * old to answer, because a node from which the shard has replicas was silent for too long? Asked
- * before the rows are read. */
-bool call_hides(const locus_worker *, const locus_key *, size_t n);
-
 /* A branch, because the processor predicts it: so the choice of the counter need not wait for the
  * row's word. */
 static inline void count_read(locus_worker *w, int replica)

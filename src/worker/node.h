@@ -66,7 +66,7 @@ struct locus_worker {
     float *scratch;                /* for two of the longest rows, while one is changed */
     struct copies *copies;         /* of rows that others write, too; NULL: there are none */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
-    /* calls that take the long way: replicas may be too old, or steps have numbers */
+    /* calls that take the long way: steps have numbers, or values are not floats */
     bool looks_closer;
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
@@ -106,13 +106,11 @@ struct locus {
     unsigned workers;
     locus_clock reported; /* atomic: call_report_clock() */
     uint64_t waiting_keys;
-    bool moves;                /* rows may move between nodes, or have replicas */
-    bool heeds_intents;        /* shards act on them */
-    struct intents **intents;  /* [shards] */
-    const locus_clock **clock; /* [workers] */
-    struct clocks **clocks;    /* [shards] */
-    /* [shards] whose replicas may be too old to be read; NULL: there is no bound */
-    const struct sources **sources;
+    bool moves;                   /* rows may move between nodes, or have replicas */
+    bool heeds_intents;           /* shards act on them */
+    struct intents **intents;     /* [shards] */
+    const locus_clock **clock;    /* [workers] */
+    struct clocks **clocks;       /* [shards] */
     const locus_clock **progress; /* [workers] */
     uint64_t **posted;            /* [workers], to each shard */
     uint64_t distributions;       /* ever registered */

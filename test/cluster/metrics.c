@@ -334,25 +334,6 @@ static void collect(struct seat *s)
     seat_barrier(s);
 }
 
-/* With a bound that is shorter than any node's silence: who pulls a replica asks its owner. */
-static void collect_too_old(struct seat *s)
-{
-    float row[LENGTH];
-    locus_key key = 0;
-    const double end = now_s() + HANG_S;
-    CHECK_EQ(locus_intent(s->worker, &key, 1, 0, LOCUS_FOREVER), 0);
-    CHECK_EQ(locus_quiesce(s->worker), 0);
-    while (!is_home(s, key) && stats_of(s->node).pulled_too_old == 0) {
-        CHECK(now_s() < end);
-        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
-    }
-    get_page(base + (unsigned)s->rank, pages[s->rank]);
-    CHECK(sample_of(pages[s->rank], "locus_too_old_keys_total") ==
-          (double)stats_of(s->node).pulled_too_old);
-    seat_barrier(s);
-    for (int r = 0; r < NODES && s->rank == 0; r++) strcat(shown, pages[r]);
-}
-
 /* What is zero unless the network is slow, which it is below; and links through memory need some room
  * there. */
 static bool may_be_zero(const char *name)
@@ -414,12 +395,10 @@ TEST(metrics, no_sample_is_always_zero_and_names_are_in_the_manual)
     folder_new(saved);
     for (int i = 0; i < RUNS && (i == 0 || is_any_still(still)); i++) {
         *shown = '\0';
-        t.staleness_s = 0;
-        setenv("LOCUS_CARRIER", "", 1);
+        t.lab = "";
         team_run(&t, collect);
-        t.staleness_s = 1e-6;
-        setenv("LOCUS_CARRIER", "tcp", 1);
-        team_run(&t, collect_too_old);
+        t.lab = "tcp";
+        team_run(&t, collect);
     }
     if (is_any_still(still)) test_fail(__FILE__, __LINE__, "%s is zero", still);
     for (const char *at = shown; next_name(&at, still);) names++;
