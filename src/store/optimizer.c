@@ -1,7 +1,7 @@
 #include "store/optimizer.h"
 
 #include "base/error.h"
-#include "store/floats.h"
+#include "base/floats.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #ifndef LOCUS_STORE_OPTIMIZER_H
 #define LOCUS_STORE_OPTIMIZER_H
 
-#include "store/bf16.h"
+#include "base/floats.h"
 #include "store/row_type.h"
 
 /* What a row is given: what it adds (with an optimizer: the gradient of a step); the record of a
@@ -59,7 +59,7 @@ static inline struct row_step optimizer_step(const struct optimizer *o)
 
 /* Changes a row of n values. `kept`: NULL; or what a replica keeps, which is empty if `is_first`,
  * whatever is in it: the record, or for values of 16 bits the same with the values that there were
- * before the first change instead of d. `draw`: of such values (bf16.h). */
+ * before the first change instead of d. `draw`: of such values (floats.h). */
 void optimizer_change(const struct optimizer *, float *row, uint32_t n, enum row_change,
                       const float *values, struct row_step, float *kept, bool is_first,
                       uint64_t draw);

@@ -14,7 +14,7 @@
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
  *   record  the same with changes instead (d, c), then k as a float if `counts`
  *
- * Values may be of 16 bits in memory (bf16.h): then these functions have them as floats
+ * Values may be of 16 bits in memory (floats.h): then these functions have them as floats
  * (optimizer.h).
  *
  * Each step is torch's: SGD with and without momentum (no dampening), Adagrad, SparseAdam; AdamW is

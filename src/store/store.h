@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "store/directory.h"
 #include "store/dirty_set.h"
-#include "store/floats.h"
+#include "base/floats.h"
 #include "store/home.h"
 #include "store/keyspace.h"
 #include "store/optimizer.h"
@@ -77,7 +77,7 @@ struct partition {
 
 enum { PARTITION_NO_ARRAY = 2 };
 
-/* By which number the next change of a row rounds (bf16.h): with one writer the next of all, else
+/* By which number the next change of a row rounds (floats.h): with one writer the next of all, else
  * the row's version beyond those that earlier jobs have reached. A checkpoint has the number. So no
  * job repeats the chances of an earlier one, and one writer rounds as if it had not stopped. */
 struct draws {
