@@ -77,7 +77,6 @@ static void train_with_an_optimizer(locus *node, locus_worker *worker)
     check(locus_table_rate(node, 1, 0.1));        /* of the table "trained" */
     check(locus_push(worker, &key, 1, gradient)); /* the row takes a step */
     if (locus_step_local(worker, key, point_to_zero, NULL)) puts("the row is at another node");
-    if (locus_step_along(worker, key, gradient, 0.5F, 0)) puts("the row is at another node");
     check(locus_pull_state(worker, &key, 1, row)); /* the values, then the optimizer's state */
     check(locus_set_state(worker, &key, 1, row));
     check(locus_table_steps(node, 1, 100)); /* Adam goes on as after so many */

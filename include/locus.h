@@ -329,11 +329,6 @@ LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void
  */
 typedef void locus_gradient(void *context, const float *values, float *gradient, uint32_t length);
 LOCUS_API int locus_step_local(locus_worker *, locus_key, locus_gradient *, void *context);
-/* The same with the gradient scale * direction + decay * row, computed in floats; with decay 0 the
- * row is left out. It is written nowhere: this is the cheapest step. `direction` has the row's
- * `length` floats, none of which are the row's own. */
-LOCUS_API int locus_step_along(locus_worker *, locus_key, const float *direction, float scale,
-                               float decay);
 
 /* Starts to fetch rows that are held here into the processor's cache, for an access within about a
  * microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. A hint: returns

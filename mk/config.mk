@@ -101,7 +101,7 @@ endif
 
 # Loops that become vectors, square roots among them; the same to the bit on all processors. With a sanitizer they do not.
 FLAGS_src/store/row_steps := -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
-FLAGS_src/store/bf16 := $(FLAGS_src/store/row_steps)
+FLAGS_src/base/bf16 := $(FLAGS_src/store/row_steps)
 FLAGS_apps/common/params := $(FLAGS_src/store/row_steps)
 
 # $(call flags_of,<source>)

@@ -46,13 +46,13 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
 static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
                                                  locus_gradient *gradient, void *context)
 {
-    const char *call = gradient == row_along ? "locus_step_along" : "locus_step_local";
     int done = -EAGAIN;
     if (w && gradient && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
         done = has_optimizer(w, key) ? row_step_in_place(store_row_ref(w->store, key), gradient,
                                                          context, w->scratch, w->copies)
                                      : -EINVAL;
-    if (done < 0) return no_change(call, w, key, gradient ? NULL : "gradient", done);
+    if (done < 0)
+        return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
     counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
@@ -85,21 +85,6 @@ int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, v
     if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
         return step_unusual(w, key, gradient, context);
     row_step_at(p, row_ref_array_row(partition_row_ref(p, key)), gradient, context, w->scratch);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
-    return 0;
-}
-
-int locus_step_along(locus_worker *w, locus_key key, const float *direction, float scale,
-                     float decay)
-{
-    struct row_direction d = {direction, scale, decay};
-    if (w && !direction) return no_change("locus_step_along", w, key, "direction", -EINVAL);
-    if (__builtin_expect(!w || key >= call_key_bound(w), 0))
-        return step_unusual(w, key, row_along, &d);
-    struct partition *p = store_usual_partition(w->store, key);
-    if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
-        return step_unusual(w, key, row_along, &d);
-    row_step_along_at(p, row_ref_array_row(partition_row_ref(p, key)), &d, w->scratch);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }

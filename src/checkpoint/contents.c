@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "checkpoint/files.h"
 #include "checkpoint/series.h"
-#include "store/bf16.h"
+#include "base/floats.h"
 
 #include <errno.h>
 #include <fcntl.h>

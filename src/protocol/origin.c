@@ -68,22 +68,12 @@ static uint32_t sent_length(enum request_kind kind, const struct partition *p)
     return request_sets(kind) ? p->stored : 0;
 }
 
-/* A new row, as it is stored, has its state, cleared unless that is set, too. `number` tells this
- * one apart from other rows for the key: values round by it. */
+/* A new row has its state. `number` tells this one apart from other rows for the key: values round
+ * by it. */
 static void copy_row(struct row_ref ref, enum request_kind kind, float *to, const float *values,
                      uint64_t number)
 {
-    const struct partition *p = ref.partition;
-    size_t state = (p->stored - p->packed) * sizeof *to;
-    if (p->bf16)
-        p->bf16->round(to, values, p->length, draw_at(ref, number));
-    else
-        memcpy(to, values, p->length * sizeof *to);
-    if (state == 0) return;
-    if (kind == REQUEST_SET_STATE)
-        memcpy(to + p->packed, values + p->length, state);
-    else
-        memset(to + p->packed, 0, state);
+    partition_store(ref.partition, to, values, kind == REQUEST_SET_STATE, draw_at(ref, number));
 }
 
 /* What the entry says beside its key. */

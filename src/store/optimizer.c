@@ -1,22 +1,11 @@
 #include "store/optimizer.h"
 
 #include "base/error.h"
-#include "store/floats.h"
 
 #include <stdlib.h>
 
 /* By then no factor differs from 1 in a float. */
 #define STEPS_COUNTED (UINT64_C(1) << 24)
-
-void optimizer_init(struct optimizer *o, const struct row_type *type, const struct locus_rule *rule,
-                    enum locus_element element)
-{
-    *o = (struct optimizer){.type = type,
-                            .bf16 = element == LOCUS_BF16 ? bf16_best() : NULL,
-                            .rule = *rule,
-                            .rate = rule->rate,
-                            .factor = 1};
-}
 
 void optimizer_set_rate(struct optimizer *o, float rate)
 {
@@ -67,6 +56,94 @@ static void change(const struct optimizer *o, float *row, uint32_t n, enum row_c
     }
 }
 
+/* ---- values that are floats ---- */
+
+/* Kept: a record; or of one step its gradient, rate and size, and in Adam the values before (n,
+ * behind two arrays): then the last float, which no record has below 0, is. */
+static bool is_gradient(const struct optimizer *o, uint32_t n, const float *kept)
+{
+    return optimizer_shortens(o, n) && kept[row_type_record(o->type, n) - 1] < 0;
+}
+
+static struct row_step step_of(const float *kept, uint32_t n)
+{
+    return (struct row_step){kept[n], kept[n + 1]};
+}
+
+static void keep_gradient(const struct optimizer *o, const float *row, uint32_t n,
+                          const float *gradient, struct row_step step, float *kept)
+{
+    if (o->type->arrays > 1) floats_copy(kept + 2 * (size_t)n, row, n);
+    if (kept != gradient) floats_copy(kept, gradient, n);
+    kept[n] = step.rate;
+    kept[n + 1] = step.size;
+    kept[row_type_record(o->type, n) - 1] = -1;
+}
+
+/* Of a row that nobody reads. */
+static void change_alone(const struct optimizer *o, float *row, uint32_t n, enum row_change what,
+                         const float *values, struct row_step step, float *kept, bool is_first)
+{
+    if (kept && is_first && what == ROW_ADD && optimizer_shortens(o, n)) {
+        keep_gradient(o, row, n, values, step, kept);
+        kept = NULL;
+    } else if (kept && is_first) {
+        floats_zero(kept, row_type_record(o->type, n));
+    } else if (kept && is_gradient(o, n, kept)) {
+        o->type->note(&o->rule, step_of(kept, n), row, kept, n);
+    }
+    change(o, row, n, what, values, step, kept);
+}
+
+static void change_floats(const struct optimizer *o, float *row, uint32_t n, enum row_change what,
+                          const float *values, struct row_step step, float *kept, bool is_first,
+                          uint64_t draw)
+{
+    (void)draw;
+#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
+    /* Types are not written for concurrent readers: floats_copy() is (floats.h). */
+    size_t stored = row_type_stored(o->type, n);
+    float *copy = malloc(stored * sizeof *copy);
+    INVARIANT(copy != NULL, "no memory for a copy of a row");
+    floats_copy(copy, row, stored);
+    change_alone(o, copy, n, what, values, step, kept, is_first);
+    floats_copy(row, copy, stored);
+    free(copy);
+#else
+    change_alone(o, row, n, what, values, step, kept, is_first);
+#endif
+}
+
+static void fold_floats(const struct optimizer *o, float *row, uint32_t n, const float *other,
+                        const float *other_kept, float *kept, bool is_first, uint64_t draw)
+{
+    const bool steps = is_gradient(o, n, other_kept);
+    const struct row_step step = steps ? step_of(other_kept, n) : (struct row_step){0};
+    (void)other;
+    change_floats(o, row, n, steps ? ROW_ADD : ROW_MERGE, other_kept, step, kept, is_first, draw);
+}
+
+/* The record stays; a gradient is kept of the row that there is now. */
+static void refresh_floats(const struct optimizer *o, float *row, uint32_t n, const float *values,
+                           float *kept, uint64_t draw)
+{
+    floats_copy(row, values, row_type_stored(o->type, n));
+    LOCUS_YIELD();
+    fold_floats(o, row, n, row, kept, is_gradient(o, n, kept) ? kept : NULL, true, draw);
+}
+
+static uint32_t collect_floats(const struct optimizer *o, const float *row, uint32_t n,
+                               const float *kept, float *record)
+{
+    uint32_t floats = is_gradient(o, n, kept) ? n + OPTIMIZER_STEP_FLOATS
+                                              : (uint32_t)row_type_record(o->type, n);
+    (void)row;
+    floats_copy(record, kept, floats);
+    return floats;
+}
+
+/* ---- values of 16 bits: kept are those before the first change, then a record's state ---- */
+
 /* A row and a record as floats, of the longest or on the stack. */
 struct floats {
     float *row, *record;
@@ -105,15 +182,24 @@ static void round_row(const struct optimizer *o, const struct floats *f, float *
     floats_copy(row + row_type_words(LOCUS_BF16, n), f->row + n, state_floats(o, n));
 }
 
-static void change_bf16(const struct optimizer *o, float *row, uint32_t n, enum row_change what,
-                        const float *values, struct row_step step, float *kept, uint64_t draw)
+static void change_halves(const struct optimizer *o, float *row, uint32_t n, enum row_change what,
+                          const float *values, struct row_step step, float *kept, bool is_first,
+                          uint64_t draw)
 {
-    size_t words = row_type_words(LOCUS_BF16, n),
-           rest = state_floats(o, n) + o->type->counts; /* of a record */
+    size_t words = row_type_words(LOCUS_BF16, n), state = state_floats(o, n),
+           rest = state + o->type->counts; /* of a record */
     struct floats f;
+    if (kept && is_first) {
+        floats_copy(kept, row, words);
+        floats_zero(kept + words, rest);
+    }
+    if (what == ROW_SET_STORED) {
+        floats_copy(row, values, words + state);
+        return;
+    }
     begin_floats(&f, o, n);
     widen(o, &f, row, n);
-    if (kept) { /* d is not needed: optimizer_record() */
+    if (kept) { /* d is not needed: collect_halves() */
         floats_zero(f.record, n);
         floats_copy(f.record + n, kept + words, rest);
     }
@@ -123,8 +209,8 @@ static void change_bf16(const struct optimizer *o, float *row, uint32_t n, enum 
     end_floats(&f);
 }
 
-void optimizer_record(const struct optimizer *o, const float *row, uint32_t n, const float *kept,
-                      float *record)
+static uint32_t collect_halves(const struct optimizer *o, const float *row, uint32_t n,
+                               const float *kept, float *record)
 {
     enum { MANY = 256 };
     float now[MANY];
@@ -136,72 +222,45 @@ void optimizer_record(const struct optimizer *o, const float *row, uint32_t n, c
         floats_gain_best()(record + i, record + i, now, count, false);
     }
     floats_copy(record + n, kept + words, state_floats(o, n) + o->type->counts);
+    return (uint32_t)row_type_record(o->type, n);
 }
 
-void optimizer_merge_kept(const struct optimizer *o, float *to, const float *onto, uint32_t n,
-                          const float *row, const float *kept, uint64_t draw)
+static void fold_halves(const struct optimizer *o, float *row, uint32_t n, const float *other,
+                        const float *other_kept, float *kept, bool is_first, uint64_t draw)
 {
     struct floats f;
     begin_floats(&f, o, n);
-    optimizer_record(o, row, n, kept, f.record);
-    widen(o, &f, onto, n);
+    collect_halves(o, other, n, other_kept, f.record);
+    change_halves(o, row, n, ROW_MERGE, f.record, (struct row_step){0}, kept, is_first, draw);
+    end_floats(&f);
+}
+
+static void refresh_halves(const struct optimizer *o, float *row, uint32_t n, const float *values,
+                           float *kept, uint64_t draw)
+{
+    struct floats f;
+    begin_floats(&f, o, n);
+    collect_halves(o, row, n, kept, f.record);
+    widen(o, &f, values, n);
     o->type->merge(&o->rule, f.row, f.record, n, false);
-    round_row(o, &f, to, n, draw);
+    round_row(o, &f, row, n, draw);
     end_floats(&f);
+    floats_copy(kept, values, row_type_words(LOCUS_BF16, n));
 }
 
-void optimizer_change(const struct optimizer *o, float *row, uint32_t n, enum row_change what,
-                      const float *values, struct row_step step, float *kept, bool is_first,
-                      uint64_t draw)
+void optimizer_init(struct optimizer *o, const struct row_type *type, const struct locus_rule *rule,
+                    enum locus_element element)
 {
-    size_t stored = row_type_stored(o->type, n);
-    if (o->bf16) {
-        size_t words = row_type_words(LOCUS_BF16, n), state = stored - n;
-        if (kept && is_first) {
-            floats_copy(kept, row, words);
-            floats_zero(kept + words, state + o->type->counts);
-        }
-        if (what == ROW_SET_STORED)
-            floats_copy(row, values, words + state);
-        else
-            change_bf16(o, row, n, what, values, step, kept, draw);
-        return;
-    }
-    if (kept && is_first) floats_zero(kept, row_type_record(o->type, n));
-#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    /* Types are not written for concurrent readers: floats_copy() is (floats.h). */
-    float *copy = malloc(stored * sizeof *copy);
-    INVARIANT(copy != NULL, "no memory for a copy of a row");
-    floats_copy(copy, row, stored);
-    change(o, copy, n, what, values, step, kept);
-    floats_copy(row, copy, stored);
-    free(copy);
-#else
-    change(o, row, n, what, values, step, kept);
-#endif
-}
-
-void optimizer_fold(const struct optimizer *o, float *row, uint32_t n, const float *other,
-                    const float *other_kept, float *kept, bool is_first, uint64_t draw)
-{
-    const struct row_step none = {0};
-    struct floats f;
-    if (!o->bf16) {
-        optimizer_change(o, row, n, ROW_MERGE, other_kept, none, kept, is_first, draw);
-        return;
-    }
-    begin_floats(&f, o, n);
-    optimizer_record(o, other, n, other_kept, f.record);
-    optimizer_change(o, row, n, ROW_MERGE, f.record, none, kept, is_first, draw);
-    end_floats(&f);
-}
-
-uint32_t optimizer_shorten(const struct optimizer *o, const float *row, uint32_t n, float *record)
-{
-    struct row_step step = optimizer_step(o);
-    if (!optimizer_shortens(o, n) || !o->type->gradient(&o->rule, &step, row, record, n))
-        return (uint32_t)row_type_record(o->type, n);
-    record[n] = step.rate;
-    record[n + 1] = step.size;
-    return n + OPTIMIZER_STEP_FLOATS;
+    static const struct row_element floats = {change_floats, fold_floats, refresh_floats,
+                                              collect_floats},
+                                    halves = {change_halves, fold_halves, refresh_halves,
+                                              collect_halves};
+    bool are_halves = element == LOCUS_BF16;
+    *o = (struct optimizer){.type = type,
+                            .element = are_halves ? &halves : &floats,
+                            .step = are_halves ? NULL : type->step,
+                            .bf16 = are_halves ? bf16_best() : NULL,
+                            .rule = *rule,
+                            .rate = rule->rate,
+                            .factor = 1};
 }

@@ -49,13 +49,13 @@ static bool add_to_copy(struct copies *mine, struct row_ref s, const struct writ
     return true;
 }
 
-/* As write_at(). */
+/* As write_at(). Where rows are not sums of floats, what the function makes of the values is set. */
 static void edit_at(const struct partition *p, float *row, const struct row_edit *e, float *unsaid,
                     bool is_first, uint64_t draw)
 {
     const struct write write = {.change = ROW_SET, .values = e->scratch};
     LOCUS_YIELD();
-    if (p->bf16) { /* the values that the function makes of floats are set */
+    if (p->optimizer) {
         partition_show(p, e->scratch, row, false);
         e->change(e->context, e->scratch, p->length);
         write_at(p, row, &write, unsaid, is_first, draw);
@@ -218,8 +218,7 @@ static void partition_note_first(struct partition *p)
     uint8_t is_array = false;
     __atomic_compare_exchange_n(&p->is_array, &is_array, true, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
-    if (p->has_one_writer && p->has_one_shard && !p->bf16)
-        __atomic_store_n(&p->plain, p->optimizer ? PLAIN_STEPS : PLAIN_SUMS, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->plain, p->plain_when_full, __ATOMIC_RELEASE);
 }
 
 /* The first write of a row: it gets a slot. The key is latched; w is its word. */
@@ -278,7 +277,7 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
                      enum row_change change)
 {
     const struct partition *p = s.partition;
-    if (change == ROW_ADD && p->optimizer && !p->bf16 && directory_is_own_stepped(w)) {
+    if (change == ROW_ADD && p->optimizer && p->optimizer->step && directory_is_own_stepped(w)) {
         optimizer_step_row(p->optimizer, row_at(s, w), p->length, values);
         row_publish(row_ref_word(s), w);
         return 0;
@@ -329,18 +328,11 @@ int row_step(struct row_ref s, const float *gradient, struct row_step step)
 /* A row that nobody else changes, for a caller's function: as in row_edit_at(). */
 static const float *to_show(const struct partition *p, const float *row, float *copy)
 {
-    if (p->bf16) {
-        partition_show(p, copy, row, false);
-        return copy;
-    }
-#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    floats_copy(copy, row, p->length);
-    return copy;
-#else
-    (void)p;
-    (void)copy;
-    return row;
+#if !defined(LOCUS_TSAN) && !defined(LOCUS_FIBERS)
+    if (p->optimizer->step) return row;
 #endif
+    partition_show(p, copy, row, false);
+    return copy;
 }
 
 /* The values of a latched row. */

@@ -258,31 +258,6 @@ static inline __attribute__((always_inline)) void row_step_at(const struct parti
     optimizer_step_row(p->optimizer, row, p->length, scratch);
 }
 
-static inline __attribute__((always_inline)) void row_step_along_at(const struct partition *p,
-                                                                    float *row,
-                                                                    const struct row_direction *d,
-                                                                    float *scratch)
-{
-#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    row_step_at(p, row, row_along, (void *)(uintptr_t)d, scratch);
-#else
-    (void)scratch;
-    optimizer_begin_step(p->optimizer);
-    p->optimizer->type->along(&p->optimizer->rule, optimizer_step(p->optimizer), row, *d,
-                              p->length);
-#endif
-}
-
-static inline __attribute__((always_inline)) void row_step_by(const struct partition *p, float *row,
-                                                              row_gradient_fn *gradient,
-                                                              void *context, float *scratch)
-{
-    if (gradient == row_along)
-        row_step_along_at(p, row, context, scratch);
-    else
-        row_step_at(p, row, gradient, context, scratch);
-}
-
 /* A step in place of a main copy while no writer is at work, and nobody need be told: no other node
  * has a copy, or the key is in the dirty set; false: nothing was done. */
 static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
@@ -290,15 +265,15 @@ static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
                                                                void *context, float *scratch)
 {
     if (partition_plain(s.partition) == PLAIN_STEPS) {
-        row_step_by(s.partition, row_ref_array_row(s), gradient, context, scratch);
+        row_step_at(s.partition, row_ref_array_row(s), gradient, context, scratch);
         return true;
     }
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (s.partition->bf16) return false;
+    if (!s.partition->optimizer->step) return false;
     if (__builtin_expect(!directory_is_own_stepped(w) || !row_try_latch(s, word, w), 0))
         return false;
-    row_step_by(s.partition, row_at(s, w), gradient, context, scratch);
+    row_step_at(s.partition, row_at(s, w), gradient, context, scratch);
     row_publish(word, w);
     return true;
 }

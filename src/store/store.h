@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "store/directory.h"
 #include "store/dirty_set.h"
-#include "store/floats.h"
+#include "base/floats.h"
 #include "store/home.h"
 #include "store/keyspace.h"
 #include "store/optimizer.h"
@@ -37,12 +37,12 @@ struct partition {
     uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
     /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
     bool foresees;
-    bool has_one_writer, has_one_shard; /* that of the store; a key is its index */
+    bool has_one_writer; /* that of the store */
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
     uint8_t is_array;
-    uint8_t plain;         /* atomic: enum partition_plain */
-    unsigned first_bucket; /* home.h */
+    uint8_t plain, plain_when_full; /* atomic: enum partition_plain */
+    unsigned first_bucket;          /* home.h */
     /* What is here, a bit a key, by number: `held_first`, over and over, was so at the start, and
      * `moved` is no longer so. Atomic; the shard writes it; NULL if no row ever leaves. */
     const uint64_t *held_first;
@@ -57,7 +57,7 @@ struct partition {
     uint32_t packed, stored, record;
     const struct bf16_version *bf16; /* values are of 16 bits; NULL: they are floats */
     uint64_t place;                  /* so that no two rows round alike */
-    struct draws *draws;             /* nor two changes of a row */
+    struct draws *draws;             /* nor two changes of a row; NULL: none rounds */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
@@ -77,7 +77,7 @@ struct partition {
 
 enum { PARTITION_NO_ARRAY = 2 };
 
-/* By which number the next change of a row rounds (bf16.h): with one writer the next of all, else
+/* By which number the next change of a row rounds (floats.h): with one writer the next of all, else
  * the row's version beyond those that earlier jobs have reached. A checkpoint has the number. So no
  * job repeats the chances of an earlier one, and one writer rounds as if it had not stopped. */
 struct draws {
@@ -85,8 +85,8 @@ struct draws {
     bool stays;      /* the writer's threads change rows, each row once, and all have this number */
 };
 
-/* Of one that is_array, has_one_writer, and lies in the only shard: without an optimizer, and with
- * one. */
+/* Of one that is_array, has_one_writer, lies in the only shard, and has values that are floats:
+ * without an optimizer, and with one. */
 enum partition_plain { PLAIN_NOT, PLAIN_SUMS, PLAIN_STEPS };
 
 enum { STORE_BLOCKS = 256 };
@@ -295,6 +295,21 @@ static inline void partition_show(const struct partition *p, float *to, const fl
     else
         floats_copy(to, row, p->length);
     if (has_state) floats_copy(to + p->length, row + p->packed, p->stored - p->packed);
+}
+
+/* The other way round; without a state it is cleared. `draw`: how the values round. */
+static inline void partition_store(const struct partition *p, float *to, const float *row,
+                                   bool has_state, uint64_t draw)
+{
+    uint32_t state = p->stored - p->packed;
+    if (p->bf16)
+        p->bf16->round(to, row, p->length, draw);
+    else
+        floats_copy(to, row, p->length);
+    if (has_state)
+        floats_copy(to + p->packed, row + p->length, state);
+    else
+        floats_zero(to + p->packed, state);
 }
 
 static inline bool partition_is_array(const struct partition *p)

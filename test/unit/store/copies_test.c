@@ -217,7 +217,7 @@ static void step(struct optimizer *o, float *row, float *record, int steps)
     for (int i = 0; i < steps; i++) {
         const float gradient[VALUES] = {0.5f + (float)i, -1.0f};
         optimizer_begin_step(o);
-        optimizer_change(o, row, VALUES, ROW_ADD, gradient, optimizer_step(o), record, i == 0, 0);
+        o->element->change(o, row, VALUES, ROW_ADD, gradient, optimizer_step(o), record, i == 0, 0);
     }
 }
 
@@ -251,8 +251,8 @@ static void check_records(enum locus_optimizer kind, enum locus_element element)
     memcpy(replica, first, sizeof replica);
     memcpy(owner, first, sizeof owner);
     for (int w = 0; w < 2; w++)
-        optimizer_fold(&o, replica, VALUES, row[w], kept[w], said, w == 0, 0);
-    optimizer_fold(&o, owner, VALUES, replica, said, NULL, false, 0);
+        o.element->fold(&o, replica, VALUES, row[w], kept[w], said, w == 0, 0);
+    o.element->fold(&o, owner, VALUES, replica, said, NULL, false, 0);
     check_alike(&o, owner, replica);
 }
 

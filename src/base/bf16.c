@@ -1,10 +1,5 @@
-#include "store/bf16.h"
-
-#include "base/tsan.h"
-#include "base/yield.h"
-
-#include <stdbool.h>
-#include <string.h>
+/* Values of 16 bits. */
+#include "base/floats.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define INFINITE UINT32_C(0x7F800000)
@@ -78,7 +73,7 @@ const struct bf16_version *bf16_version(unsigned i)
 typedef uint16_t half __attribute__((may_alias));
 typedef uint32_t whole __attribute__((may_alias));
 
-/* Plain C, of which the compiler makes vectors, as in row_steps.c. */
+/* Plain C, of which the compiler makes vectors (mk/config.mk). */
 #define VERSION(version, target) \
     target static void widen_##version(float *restrict to, const float *restrict from, size_t n) \
     { \

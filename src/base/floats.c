@@ -1,7 +1,4 @@
-#include "store/floats.h"
-
-#include <stdint.h>
-#include <string.h>
+#include "base/floats.h"
 
 static float gain_of(float before, float after)
 {

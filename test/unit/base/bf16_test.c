@@ -1,4 +1,4 @@
-#include "store/bf16.h"
+#include "base/floats.h"
 
 #include "test.h"
 

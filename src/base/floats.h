@@ -1,23 +1,24 @@
 /*
- * floats.h - copying and adding rows while other threads may read them.
+ * floats.h - copying, adding and rounding rows while other threads may read them.
  *
  * A reader copies a row without a latch, and learns afterwards from the directory word whether a
- * writer was active. So these loops may race with each other. They are plain vector code, and row.c
- * discards what was read inconsistently. Under the thread sanitizer they are relaxed atomics
+ * writer was active. So these loops may race with each other. They are plain vector code, and the
+ * store discards what was read inconsistently. Under the thread sanitizer they are relaxed atomics
  * instead, so that it reports all other races but not this one.
  *
  * Memory    the caller's
  * Waiting   never
- * Life      floats_add_best() and floats_gain_best() are asked once, when the store opens
+ * Life      constants; the widest versions are asked for when the store opens
  */
-#ifndef LOCUS_STORE_FLOATS_H
-#define LOCUS_STORE_FLOATS_H
+#ifndef LOCUS_BASE_FLOATS_H
+#define LOCUS_BASE_FLOATS_H
 
 #include "base/tsan.h"
 #include "base/yield.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* to[i] += from[i] */
@@ -98,6 +99,41 @@ static inline void floats_zero(float *to, size_t n)
 #else
     memset(to, 0, n * sizeof *to);
 #endif
+}
+
+/*
+ * bf16: values of 16 bits, the upper half of a binary32, two in a word of a row.
+ *
+ * Rounding is stochastic: a value between two neighbours becomes the upper one as often as it is
+ * nearer to that one, so that the mean is right and steps too small for one value are not lost for
+ * good. The random bits follow from `draw` and the place in the row alone: the same on each
+ * machine. What is finite stays finite, at most the largest value of 16 bits; infinity, NaN, the
+ * sign of zero and what has 16 bits already stay as they are.
+ */
+
+/* n values of `from`, which is the beginning of a row in memory or in a message. */
+typedef void bf16_widen_fn(float *to, const float *from, size_t n);
+/* n values to the beginning of such a row. A half word that is left over becomes 0. */
+typedef void bf16_round_fn(float *to, const float *from, size_t n, uint64_t draw);
+
+/* Both loops in version 0, 1, ... of as many instruction sets; NULL: this processor does not run
+ * it, or there is none. All give the same, to the bit. */
+struct bf16_version {
+    bf16_widen_fn *widen;
+    bf16_round_fn *round;
+};
+const struct bf16_version *bf16_version(unsigned version);
+
+/* The widest. */
+const struct bf16_version *bf16_best(void);
+
+/* A draw from what tells two roundings apart. */
+static inline uint64_t bf16_draw(uint64_t place, uint64_t number)
+{
+    uint64_t x = place * UINT64_C(0x9E3779B97F4A7C15) + number;
+    x = (x ^ x >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+    x = (x ^ x >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+    return x ^ x >> 32;
 }
 
 #endif

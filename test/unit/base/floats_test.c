@@ -1,4 +1,4 @@
-#include "store/floats.h"
+#include "base/floats.h"
 
 #include "test.h"
 
