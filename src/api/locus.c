@@ -102,7 +102,6 @@ static int init_worker(locus *n, unsigned id)
     /* First, as fini_workers() takes it back whatever fails. Registered for the node's life: ck_epoch
      * keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
-    w->looks_closer = n->store.counts_steps || n->store.has_bf16;
     w->copies = copies_of(&n->store, id, &w->reader);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))

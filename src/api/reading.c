@@ -30,49 +30,29 @@ static __attribute__((noinline, cold)) int no_change(const char *call, locus_wor
         (unsigned long long)key);
 }
 
-static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key,
-                                                   const struct row_edit *edit)
+/* May the row be changed in place, if it is here? */
+static inline __attribute__((always_inline)) bool is_free(locus_worker *w, locus_key key)
 {
-    int done = -EAGAIN;
-    if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = has_optimizer(w, key) ? -EINVAL
-                                     : row_edit(store_row_ref(w->store, key), edit, w->copies);
-    if (done < 0)
-        return no_change("locus_change_local", w, key, edit->change ? NULL : "change", done);
-    counter_add(&w->counters.pushed[done], 1);
-    return 0;
-}
-
-static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
-                                                 locus_gradient *gradient, void *context)
-{
-    int done = -EAGAIN;
-    if (w && gradient && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = has_optimizer(w, key) ? row_step_in_place(store_row_ref(w->store, key), gradient,
-                                                         context, w->scratch, w->copies)
-                                     : -EINVAL;
-    if (done < 0)
-        return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
-    counter_add(&w->counters.pushed[done], 1);
-    return 0;
-}
-
-/* May a row be changed in place, if it is here? */
-static inline __attribute__((always_inline)) bool is_easy(const locus_worker *w, locus_key key)
-{
-    return w && key < call_key_bound(w) && !operations_hold_key(&w->operations, key);
+    return w && key < call_key_bound(w) &&
+           !(operations_hold_key(&w->operations, key) && operations_hold(&w->operations, &key, 1));
 }
 
 static __attribute__((noinline)) int step_unusual(locus_worker *w, locus_key key,
                                                   locus_gradient *gradient, void *context)
 {
-    if (__builtin_expect(!gradient || !is_easy(w, key), 0))
-        return step_slowly(w, key, gradient, context);
-    struct row_ref s = store_row_ref(w->store, key);
-    if (__builtin_expect(!s.partition->optimizer || !row_step_own(s, gradient, context, w->scratch),
-                         0))
-        return step_slowly(w, key, gradient, context);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    int done = -EAGAIN;
+    if (__builtin_expect(gradient && is_free(w, key), 1)) {
+        struct row_ref s = store_row_ref(w->store, key);
+        if (s.partition->optimizer && row_step_own(s, gradient, context, w->scratch))
+            done = COUNT_LOCAL;
+        else
+            done = has_optimizer(w, key)
+                       ? row_step_in_place(s, gradient, context, w->scratch, w->copies)
+                       : -EINVAL;
+    }
+    if (__builtin_expect(done < 0, 0))
+        return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
+    counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
 
@@ -95,8 +75,14 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
     const struct row_edit edit = {
         .change = change, .context = context, .scratch = w ? w->scratch : NULL};
     int done = -EAGAIN;
-    if (change && is_easy(w, key)) done = row_edit_own(store_row_ref(w->store, key), &edit);
-    if (__builtin_expect(done < 0, 0)) return change_slowly(w, key, &edit);
+    if (__builtin_expect(change && is_free(w, key), 1)) {
+        struct row_ref s = store_row_ref(w->store, key);
+        done = row_edit_own(s, &edit);
+        if (__builtin_expect(done < 0, 0))
+            done = has_optimizer(w, key) ? -EINVAL : row_edit(s, &edit, w->copies);
+    }
+    if (__builtin_expect(done < 0, 0))
+        return no_change("locus_change_local", w, key, change ? NULL : "change", done);
     counter_add(&w->counters.pushed[done], 1);
     return 0;
 }

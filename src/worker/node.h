@@ -66,8 +66,6 @@ struct locus_worker {
     float *scratch;                /* for two of the longest rows, while one is changed */
     struct copies *copies;         /* of rows that others write, too; NULL: there are none */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
-    /* calls that take the long way: steps have numbers, or values are not floats */
-    bool looks_closer;
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
     struct reader reader;
