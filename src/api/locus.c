@@ -35,6 +35,9 @@ void locus_config_init_sized(struct locus_config *c, size_t size)
 static int find_membership(struct locus_config *c, struct environment *e)
 {
     if (c->size != 0) return 0;
+    if (c->rank != 0)
+        return error_set(
+            -EINVAL, "rank is %d and size is 0: set both, or leave both to the launcher", c->rank);
     int rc = environment_read(e);
     if (rc == 0 && !e->size && c->rendezvous) rc = environment_no_place("`rendezvous`");
     if (rc) return rc;
