@@ -343,9 +343,6 @@ LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void
  * exception), must call no function of locus, and must not wait for a thread that may be in one.
  * Whoever needs the row waits meanwhile.
  *
- * locus_step_along() is the cheapest step: its gradient is scale * direction + decay * row,
- * computed in floats and written nowhere. With decay 0 the row is left out. `direction` has the
- * row's `length` floats, none of which are the row's own.
  *   -EAGAIN  not held here, or an operation of this worker on the key may be under way (sometimes
  *            reported for other keys): nothing was done; pull, and push the gradient instead
  *   -EINVAL, -ECONNRESET  as for locus_push()

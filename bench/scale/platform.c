@@ -6,7 +6,6 @@
 #include "base/pinning.h"
 #include "base/yield.h"
 #include "intents/intents.h"
-#include "observe/trace.h"
 #include "sim/protocol/joined.h"
 #include "store/dirty_set.h"
 #include "worker/figures.h"
@@ -51,7 +50,6 @@ struct reactor {
     uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
     uint64_t due_ns;      /* when the shard wants one */
     uint64_t taken;       /* wants, so far */
-    uint64_t traced_ns;   /* when the trace last took what there was */
     bool completed;       /* something for a worker in this turn */
     bool is_over;         /* what is planned for it does not happen any more */
     struct reactor *next; /* of those that are over */
@@ -360,15 +358,6 @@ static void note_pause(struct reactor *r)
     if (pause > spins) charge(r, sim.model.wake_cpu);
 }
 
-/* The trace has no thread here. */
-static void take_trace(struct reactor *r)
-{
-    const locus *n = joined[r->node] ? joined[r->node]->context : NULL;
-    if (!n || !n->trace || (uint64_t)r->now < r->traced_ns + TRACE_PAUSE_NS) return;
-    r->traced_ns = (uint64_t)r->now;
-    trace_take(n->trace, r->traced_ns);
-}
-
 static void turn(struct reactor *r)
 {
     r->turn_ns = 0; /* what it brings about itself needs no further one */
@@ -379,7 +368,7 @@ static void turn(struct reactor *r)
     work(r);
     figures(r)->shard_ns += r->now - (double)virtual_now_ns();
     r->busy_until = (uint64_t)r->now;
-    take_trace(r);
+    joined_trace(r->node, r->busy_until);
     r->turn_ns = NEVER;
     if (r->completed) virtual_news(r->node, (uint64_t)r->now);
     if (shard_has_news(&r->shard)) r->due_ns = r->busy_until;

@@ -62,6 +62,31 @@ void shard_heartbeat(struct shard *, unsigned peer);
 /* A node was lost: completes all requests with rc, now and in future. */
 void shard_fail(struct shard *, int rc);
 
+/* What a shard knows of one key, for `locus explain`; what happened to it is in events.h. */
+enum { LOOK_HOLDERS_MAX = 64 };
+
+struct look_holder {
+    unsigned node;
+    bool is_kept, is_current; /* it has what the main copy has, or that is on its way */
+    uint64_t brought_ns;      /* ago */
+};
+
+struct key_look {
+    uint64_t now_ns;
+    unsigned owner; /* as far as we know; if that is us and the row is not here, it is on its way */
+    uint64_t term;  /* of that ownership, which is how often the row has moved */
+    bool is_here, is_replica;
+    bool is_asking;                 /* a sync of ours is not yet answered */
+    bool is_kept;                   /* an intent that never ends */
+    unsigned wanted;                /* active intents that will end */
+    uint64_t parked;                /* requests that wait here for the row */
+    uint64_t heard_ns;              /* of a replica: how long ago its owner was last heard of */
+    unsigned holders, more_holders; /* `more` do not fit below */
+    struct look_holder holder[LOOK_HOLDERS_MAX];
+};
+
+void shard_look(struct shard *, uint64_t index, struct key_look *);
+
 /* Adds what was counted so far. Any thread. */
 void shard_add_counters(const struct shard *, struct shard_counters *to);
 void shard_add_histogram(const struct shard *, enum locus_histogram_kind,

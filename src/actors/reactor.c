@@ -9,7 +9,6 @@
 #include "base/yield.h"
 #include "net/forked.h"
 #include "net/uring.h"
-#include "protocol/look.h"
 
 #include <errno.h>
 #include <pthread.h>

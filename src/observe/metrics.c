@@ -100,7 +100,8 @@ static void put_staleness(struct exposition *e, const locus *n, const struct loc
     exposition_times(e, name, &h, s->replica_staleness_mean_s * (double)histogram_count(&h));
 }
 
-static void put_calls(struct exposition *e, const locus *n)
+/* Those of shards alone. */
+static void put_times(struct exposition *e, const locus *n)
 {
     static const struct {
         const char *name, *help;
@@ -110,9 +111,13 @@ static void put_calls(struct exposition *e, const locus *n)
          offsetof(struct shard_histograms, pull)},
         {"locus_push_seconds", "The same of pushes and sets.",
          offsetof(struct shard_histograms, push)},
+        {"locus_round_seconds",
+         "From the beginning of a round to a peer until that had served all of it.",
+         offsetof(struct shard_histograms, round)},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct locus_histogram h = {0};
+        if (all[i].field == offsetof(struct shard_histograms, round) && !n->heeds_intents) continue;
         for (unsigned s = 0; s < cluster_shards(n->cluster); s++)
             histogram_sum(
                 &h, (const void *)((const char *)&node_shard(n, s)->histograms + all[i].field));
@@ -123,18 +128,12 @@ static void put_calls(struct exposition *e, const locus *n)
 
 static void put_rounds(struct exposition *e, const locus *n)
 {
-    struct locus_histogram all = {0};
-    const char *name = "locus_round_seconds", *by_shard = "locus_shard_round_seconds";
-    unsigned shards = cluster_shards(n->cluster);
-    for (unsigned s = 0; s < shards; s++) histogram_sum(&all, &node_shard(n, s)->histograms.round);
-    exposition_head(e, name, "histogram",
-                    "From the beginning of a round to a peer until that had served all of it.");
-    exposition_times(e, name, &all, 1e-9 * (double)all.sum);
-    exposition_head(e, by_shard, "summary", "The same of each shard.");
-    for (unsigned s = 0; s < shards; s++) {
+    const char *name = "locus_shard_round_seconds";
+    exposition_head(e, name, "summary", "How long rounds took, of each shard.");
+    for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
         struct locus_histogram h = {0};
         histogram_sum(&h, &node_shard(n, s)->histograms.round);
-        exposition_summary(e, by_shard, "shard", s, &h);
+        exposition_summary(e, name, "shard", s, &h);
     }
 }
 
@@ -296,7 +295,7 @@ static void write_metrics(void *node, const struct httpd_request *request, struc
     put_workers(&e, n);
     put_memory(&e, n);
     if (n->cluster) {
-        put_calls(&e, n);
+        put_times(&e, n);
         put_histograms(&e, n);
         put_staleness(&e, n, &f.stats);
         if (n->heeds_intents) put_rounds(&e, n);

@@ -1,12 +1,13 @@
 #include "observe/trace.h"
 
-#include "base/condition.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/notation.h"
 #include "base/oversize.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 enum { PATH_BYTES = 4096, SAMPLE_DEFAULT = 16, EVENTS_AT_ONCE = 256 };
 enum { VERSIONS_MASK = DIRECTORY_VERSIONS - 1 };
 enum { ELSEWHERE = '.', REPLICA = 'r', OWNER = 'O' };
-enum { NO_INTENT, INTENDS, KEEPS };
 
 #ifdef LOCUS_FIBERS
 enum { HAS_THREAD = false }; /* and virtual time begins at 0 */
@@ -39,7 +39,6 @@ struct followed {
 };
 
 struct trace {
-    char path[PATH_BYTES];
     FILE *file;
     const struct store *store;
     unsigned node;
@@ -51,9 +50,7 @@ struct trace {
     uint64_t lines, lost;
     pthread_t thread;
     bool runs;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool ends; /* under the mutex */
+    bool ends; /* atomic */
 };
 
 /* ---- which keys ---- */
@@ -171,9 +168,10 @@ static bool begin_line(struct trace *t, uint64_t ns)
     return true;
 }
 
+/* As docs/reference/run-files.md has it. */
 static uint8_t intends(const struct traced *k)
 {
-    return k->is_kept ? KEEPS : k->is_wanted ? INTENDS : NO_INTENT;
+    return k->is_kept ? 2 : k->is_wanted;
 }
 
 static void tell_place(struct trace *t, struct traced *k, uint64_t ns)
@@ -296,22 +294,15 @@ void trace_take(struct trace *t, uint64_t now_ns)
 
 /* ---- the thread ---- */
 
-/* False: it ends. */
-static bool wait_a_while(struct trace *t)
-{
-    uint64_t until_ns = clock_now_ns() + TRACE_PAUSE_NS;
-    pthread_mutex_lock(&t->mutex);
-    while (!t->ends && condition_wait(&t->changed, &t->mutex, until_ns)) continue;
-    bool ends = t->ends;
-    pthread_mutex_unlock(&t->mutex);
-    return !ends;
-}
-
 static void *run(void *trace)
 {
+    static const struct timespec pause = {.tv_nsec = TRACE_PAUSE_NS};
     struct trace *t = trace;
     oversize_begin();
-    while (wait_a_while(t)) trace_take(t, clock_now_ns());
+    while (!__atomic_load_n(&t->ends, __ATOMIC_RELAXED)) {
+        trace_take(t, clock_now_ns());
+        nanosleep(&pause, NULL);
+    }
     return NULL;
 }
 
@@ -332,19 +323,19 @@ static void write_head(const struct trace *t, const struct trace_config *c)
 
 static int begin_file(struct trace *t, const struct trace_config *c, const char *prefix)
 {
-    int n = snprintf(t->path, sizeof t->path, "%s.%u.jsonl", prefix, c->rank);
-    if (n >= (int)sizeof t->path)
+    char path[PATH_BYTES];
+    int n = snprintf(path, sizeof path, "%s.%u.jsonl", prefix, c->rank);
+    if (n >= (int)sizeof path)
         return error_set(-EINVAL, "LOCUS_TRACE is longer than a path can be");
-    t->file = fopen(t->path, "we");
+    t->file = fopen(path, "we");
     if (!t->file)
-        return error_set(-errno, "LOCUS_TRACE: cannot write %s: %s", t->path,
-                         locus_strerror(-errno));
+        return error_set(-errno, "LOCUS_TRACE: cannot write %s: %s", path, locus_strerror(-errno));
     write_head(t, c);
     for (struct traced *k = t->key; k < t->key + t->keys; k++) {
         move(k, place_of(t, k->key));
         tell_place(t, k, t->now_ns);
     }
-    return fflush(t->file) ? error_set(-EIO, "LOCUS_TRACE: cannot write %s", t->path) : 0;
+    return fflush(t->file) ? error_set(-EIO, "LOCUS_TRACE: cannot write %s", path) : 0;
 }
 
 static void read_clock(struct trace *t)
@@ -357,8 +348,6 @@ static void read_clock(struct trace *t)
 static void free_trace(struct trace *t)
 {
     if (t->file) fclose(t->file);
-    pthread_cond_destroy(&t->changed);
-    pthread_mutex_destroy(&t->mutex);
     free(t->shard);
     free(t->key);
     free(t);
@@ -378,8 +367,6 @@ int trace_open(const struct trace_config *c, struct trace **out)
     t->store = c->store;
     t->node = c->rank;
     read_clock(t);
-    condition_init(&t->changed);
-    pthread_mutex_init(&t->mutex, NULL);
     t->key = calloc(TRACE_KEYS_MAX, sizeof *t->key);
     t->shard = calloc(c->store->keyspace.shards, sizeof *t->shard);
     int rc = t->key && t->shard ? choose_each(t) : error_set(-ENOMEM, "no memory for a trace");
@@ -404,19 +391,11 @@ int trace_start(struct trace *t)
     return rc ? error_set(-rc, "no thread for the trace (ulimit -u)") : 0;
 }
 
-static void stop(struct trace *t)
-{
-    pthread_mutex_lock(&t->mutex);
-    t->ends = true;
-    pthread_cond_signal(&t->changed);
-    pthread_mutex_unlock(&t->mutex);
-    if (t->runs) pthread_join(t->thread, NULL);
-}
-
 void trace_close(struct trace *t)
 {
     if (!t) return;
-    stop(t);
+    __atomic_store_n(&t->ends, true, __ATOMIC_RELAXED);
+    if (t->runs) pthread_join(t->thread, NULL);
     if (HAS_THREAD) t->now_ns = clock_now_ns();
     trace_take(t, t->now_ns);
     if (!ferror(t->file))

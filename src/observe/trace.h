@@ -10,7 +10,7 @@
  *
  * Callers   trace_follow and trace_take one thread, until trace_start
  * Memory    100 bytes a key
- * Waiting   for the disk: a thread of its own, trace_open; trace_close for that thread
+ * Waiting   for the disk: a thread of its own, trace_open; trace_close for that thread, a moment
  * Life      trace_open before the shards run, trace_follow for each of them, trace_start (or
  *           trace_take now and then), trace_close while their events are there
  */

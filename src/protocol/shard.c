@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-void shard_note_intent(const struct shard *s, const struct intent_event *e, enum key_event_kind kind,
-                       unsigned node)
+void shard_note_intent(const struct shard *s, const struct intent_event *e,
+                       enum key_event_kind kind, unsigned node)
 {
     events_note(s->events,
                 &(struct key_event){.ns = s->now_ns,

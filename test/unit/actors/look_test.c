@@ -1,7 +1,7 @@
 /* look: what a shard says of a key is what is there, and looking changes nothing. */
-#include "protocol/look.h"
+#include "actors/actor.h"
 
-#include "world.h"
+#include "protocol/world.h"
 #include "test.h"
 
 enum { NODES = 4 };
