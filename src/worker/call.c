@@ -115,6 +115,13 @@ bool call_hides(const locus_worker *w, const locus_key *keys, size_t n)
 
 int call_flush(locus_worker *w, enum request_kind kind)
 {
+    if (!w->node->moves) return 0;
     copies_drain(w->copies);
     return call_name_loss(w, operations_flush(&w->operations, kind));
+}
+
+int call_flush_updates(locus_worker *w)
+{
+    int rc = call_name_loss(w, operations_wait_all(&w->operations));
+    return rc ? rc : call_flush(w, REQUEST_FLUSH_UPDATES);
 }
