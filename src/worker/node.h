@@ -21,9 +21,9 @@
 
 #include <sys/types.h>
 
+struct checkpoint_work;
 struct metrics;
 struct observer;
-struct share;
 struct team;
 
 /* Where an access was served; the first two are what row_read and row_write return. */
@@ -126,7 +126,7 @@ struct locus {
     const locus_clock **progress; /* [workers] */
     uint64_t **posted;            /* [workers], to each shard */
     uint64_t distributions;       /* ever registered */
-    struct share *share;          /* of checkpoints; NULL: there was none */
+    struct checkpoint_work *work; /* of checkpoints; NULL: there was none */
     locus_worker *worker;         /* [workers]; a closed one may be opened again */
     struct metrics *metrics;      /* NULL: not switched on */
     struct journal *journal;      /* likewise */
