@@ -4,8 +4,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "base/oversize.h"
-#include "checkpoint/series.h"
-#include "checkpoint/share.h"
+#include "checkpoint/stages.h"
 #include "cluster/agreement.h"
 #include "cluster/environment.h"
 #include "cluster/streams.h"
@@ -265,7 +264,7 @@ static void end_node(locus *n)
     }
     collective_fini(&n->collective);
     pthread_mutex_destroy(&n->presence);
-    share_free(n->share);
+    stages_free_work(n->work);
     for (unsigned i = 0; n->posted && i < n->workers; i++) free(n->posted[i]);
     free(n->posted);
     free(n->progress);

@@ -22,7 +22,7 @@ static const struct {
     [COLLECTIVE_COPIES] = {"locus_quiesce (second part)", false, false},
     [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true},
     [COLLECTIVE_RESTORE] = {"locus_restore", true, true},
-    [COLLECTIVE_STEP] = {"a step of locus_checkpoint or locus_restore", true, true},
+    [COLLECTIVE_STAGE] = {"a stage of locus_checkpoint or locus_restore", true, true},
     [COLLECTIVE_END] = {"the end of locus_checkpoint or locus_restore", false, false},
 };
 

@@ -4,7 +4,7 @@
  *
  * Callers   the worker's thread; those for loaders the loader's
  * Memory    none
- * Waiting   only call_flush
+ * Waiting   only call_flush, call_flush_updates
  * Life      none
  */
 #ifndef LOCUS_WORKER_CALL_H
@@ -38,8 +38,12 @@ int call_access(locus_worker *, enum request_kind, const locus_key *, size_t n, 
 /* Bounds on a cluster of one: its workers' lowest clock is what one that opens again must pass to
  * count (protocol/clocks.h). */
 void call_report_clock(locus *);
-/* Waits for this node's shards to do what quiesce needs. */
+/* Waits for this node's shards to do what quiesce needs, where rows move. */
 int call_flush(locus_worker *, enum request_kind);
+/* The worker's calls are done, and its updates in the main copies. Where rows move two meetings make
+ * a quiesce: behind the first, before which all do this, main copies are final; behind the second,
+ * before which all flush REQUEST_FLUSH_REPLICAS, replicas are equal to them. */
+int call_flush_updates(locus_worker *);
 
 static inline struct partition *worker_only(const locus_worker *w)
 {

@@ -20,9 +20,9 @@
 
 #include <sys/types.h>
 
+struct checkpoint_work;
 struct httpd;
 struct journal;
-struct share;
 struct team;
 struct trace;
 
@@ -112,7 +112,7 @@ struct locus {
     const locus_clock **progress; /* [workers] */
     uint64_t **posted;            /* [workers], to each shard */
     uint64_t distributions;       /* ever registered */
-    struct share *share;          /* of checkpoints; NULL: there was none */
+    struct checkpoint_work *work; /* of checkpoints; NULL: there was none */
     locus_worker *worker;         /* [workers]; a closed one may be opened again */
     struct httpd *metrics;        /* NULL: not switched on */
     struct journal *journal;      /* likewise */

@@ -4,6 +4,7 @@
 #include "common/memory_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Calls. A checkpoint of a small cluster has about a hundred; it is decided by few of them, around
@@ -15,6 +16,8 @@ static struct {
     uint64_t calls, fails_at, crash_at[FOUND_MAX];
     unsigned changes_at; /* an opening of rows from now on; 0: none */
     bool has_changed;
+    unsigned damages;                 /* checkpoints still to be damaged */
+    char damaged[sizeof FOLDER + 40]; /* the last one's folder */
     int error, met;
     bool fails_around, crashes_around; /* the next one that renames */
     unsigned crashes, count;
@@ -55,6 +58,23 @@ static void change(const char *path)
     faults.has_changed = true;
 }
 
+void faults_damage(unsigned checkpoints)
+{
+    faults.damages = checkpoints;
+    faults.damaged[0] = '\0';
+}
+
+/* A file with rows is opened. */
+static void open_rows(const char *path)
+{
+    size_t folder = (size_t)(strrchr(path, '/') - path);
+    if (faults.changes_at && --faults.changes_at == 0) change(path);
+    if (!faults.damages || strncmp(path, faults.damaged, folder) == 0) return;
+    faults.damages--;
+    snprintf(faults.damaged, sizeof faults.damaged, "%.*s", (int)folder, path);
+    change(path);
+}
+
 void faults_change(unsigned opening)
 {
     faults.changes_at = opening;
@@ -69,8 +89,7 @@ bool faults_has_changed(void)
 /* A memory_files_before. Others go on meanwhile. */
 static int before(const char *call, const char *path)
 {
-    if (faults.changes_at && strcmp(call, "open") == 0 && strstr(path, ".safetensors"))
-        if (--faults.changes_at == 0) change(path);
+    if (strcmp(call, "open") == 0 && strstr(path, ".safetensors")) open_rows(path);
     uint64_t number = ++faults.calls;
     if (strcmp(call, "rename") == 0) meet_rename(number);
     for (unsigned i = 0; i < faults.crashes; i++)
@@ -87,6 +106,7 @@ void faults_begin(struct dice dice)
     faults.calls = faults.fails_at = 0;
     faults.met = 0;
     faults_change(0);
+    faults_damage(0);
     faults.crashes = faults.count = 0;
     story_old = story_new = -1;
     memory_files_begin(before);

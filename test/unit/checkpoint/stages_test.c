@@ -1,16 +1,16 @@
-/* steps: what cannot begin. How workers go step by step, and how all end where one fails:
+/* stages: what cannot begin. How workers go stage by stage, and how all end where one fails:
  * test/sim/checkpoint. */
-#include "checkpoint/steps.h"
+#include "checkpoint/stages.h"
 
 #include "one_node.h"
 
 static int begin(locus_worker *w, const char *directory)
 {
-    struct steps s;
-    return steps_begin(&s, "a_call", w, directory, COLLECTIVE_CHECKPOINT);
+    struct stages s;
+    return stages_begin(&s, "a_call", w, directory, COLLECTIVE_CHECKPOINT);
 }
 
-TEST(steps, begin_refuses_without_waiting_for_others)
+TEST(stages, begin_refuses_without_waiting_for_others)
 {
     locus *n = one_node(10, 1, 2);
     locus_worker *w = worker_of(n), *other = worker_of(n); /* which never comes */
