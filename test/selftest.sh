@@ -60,20 +60,20 @@ layers() {
     local tree
     tree=$(mktemp -d) || return
     cp -r src "$tree"
-    echo '#include "protocol/shard.h"' >> "$tree/src/store/row.h"
+    echo '#include "actors/actor.h"' >> "$tree/src/store/row.h"
     echo '#include "net/later.h"' >> "$tree/src/net/wire.c"
     printf '#include "net/%s.h"\n' wire > "$tree/src/net/later.h"
-    echo '#include "api/call.h"' >> "$tree/src/net/link.c"
+    echo '#include "worker/call.h"' >> "$tree/src/net/link.c"
     echo '#include "protocol/round.h"' >> "$tree/src/protocol/owner.c"
     touch "$tree/src/nowhere.h"
     rm -r "$tree/src/scheduling"
     { echo 'void keyset_long(struct keyset *s,'; echo '                 int n)'; echo '{'; printf '    n += %d;\n' {1..61}; echo '}'; } \
         >> "$tree/src/base/keyset.c"
-    printf '/* %s */\n' {1..2601} > "$tree/src/sampling/lease.h"
+    printf '/* %s */\n' {1..2601} > "$tree/src/worker/sample_target.h"
     scripts/layers.sh "$tree/src" > "$log" 2>&1
-    expect "layers: planted arrows are found" $? '^store/row.h includes protocol/shard.h' '^net/link.c includes api/call.h' \
+    expect "layers: planted arrows are found" $? '^store/row.h includes actors/actor.h' '^net/link.c includes worker/call.h' \
         '^net/wire is in a circle' '^protocol/owner is in a circle' '^\. stands on no line' '^scheduling is on a line' \
-        '^base/keyset.c: keyset_long\(\) has 61 lines' '^sampling/lease.h has 2601 lines' \
+        '^base/keyset.c: keyset_long\(\) has 61 lines' '^worker/sample_target.h has 2601 lines' \
         '^src has [0-9]+ lines: at most'
     rm -rf "$tree"
 }

@@ -1,16 +1,16 @@
 #include "surroundings.h"
 
 #include "base/clock.h"
-#include "clock.h"
-#include "observe/httpd.h"
-#include "node/environment.h"
-#include "node/variables.h"
-#include "locus.h"
-#include "membership/address.h"
-#include "membership/rendezvous.h"
+#include "cluster/address.h"
+#include "cluster/environment.h"
+#include "cluster/rendezvous.h"
 #include "net/mesh_listener.h"
 #include "net/secret.h"
+#include "observe/httpd.h"
+#include "clock.h"
+#include "locus.h"
 #include "port.h"
+#include "variables.h"
 
 #include <errno.h>
 #include <netdb.h>

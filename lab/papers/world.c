@@ -7,11 +7,11 @@
  */
 #include "../../apps/common/world.h"
 
+#include "api/feed.h"
+#include "base/yield.h"
 #include "scale/platform.h"
 #include "scale/virtual.h"
 #include "cluster.h"
-#include "training/feed.h"
-#include "base/yield.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "actors/reactor.h"
 
+#include "actors/actor.h"
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "actors/turn.h"
@@ -9,7 +10,6 @@
 #include "net/forked.h"
 #include "net/uring.h"
 #include "protocol/look.h"
-#include "protocol/shard.h"
 #include "protocol/trace.h"
 
 #include <errno.h>

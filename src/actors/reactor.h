@@ -22,11 +22,11 @@
 #ifndef LOCUS_ACTORS_REACTOR_H
 #define LOCUS_ACTORS_REACTOR_H
 
+#include "actors/actor.h"
 #include "base/pinning.h"
 #include "net/link.h"
 #include "protocol/look.h"
 #include "protocol/request.h"
-#include "protocol/shard.h"
 #include "store/store.h"
 
 struct reactor;

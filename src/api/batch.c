@@ -1,8 +1,8 @@
 /* Batches: rows gathered, gradients added up. */
-#include "api/call.h"
 #include "base/error.h"
 #include "base/team.h"
 #include "store/floats.h"
+#include "worker/call.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Bounded staleness: SSP, ESSP, BSP. */
-#include "api/call.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/yield.h"
 #include "protocol/clocks.h"
+#include "worker/call.h"
 
 #include <errno.h>
 #include <linux/futex.h>

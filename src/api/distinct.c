@@ -1,7 +1,7 @@
 #include "api/distinct.h"
 
-#include "api/call.h"
 #include "base/error.h"
+#include "worker/call.h"
 
 #include <stdlib.h>
 

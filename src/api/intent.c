@@ -1,7 +1,7 @@
 /* Intent and clocks, of workers and loaders. */
-#include "api/call.h"
 #include "base/error.h"
-#include "node/signaling.h"
+#include "worker/call.h"
+#include "worker/signaling.h"
 
 #include <errno.h>
 

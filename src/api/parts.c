@@ -1,9 +1,9 @@
 #include "api/parts.h"
 
-#include "api/call.h"
 #include "api/distinct.h"
 #include "base/error.h"
 #include "base/team.h"
+#include "worker/call.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef LOCUS_API_PARTS_H
 #define LOCUS_API_PARTS_H
 
-#include "node/node.h"
+#include "worker/node.h"
 
 /* Floats in the caller's rows of these keys together. */
 size_t parts_floats(const struct store *, enum request_kind, const locus_key *keys, size_t n);

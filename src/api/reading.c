@@ -1,8 +1,8 @@
 /* Rows in place: changes, read sections, views. */
-#include "api/call.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "worker/call.h"
 #include "locus_train.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* Workers and loaders open and close; collectives. */
-#include "api/call.h"
 #include "api/parts.h"
 #include "base/closed.h"
 #include "base/error.h"
-#include "node/figures.h"
-#include "node/signaling.h"
+#include "worker/call.h"
+#include "worker/figures.h"
+#include "worker/signaling.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -138,7 +138,6 @@ static int agree(const char *call, locus_worker *w, enum collective_kind kind, s
     if (w->reader.depth > 0) return call_in_section(call);
     copies_drain(w->copies);
     rc = collective_agree(&w->node->collective, w->id, kind, word);
-    if (rc == 0) call_met(w);
     return call_name_loss(w, rc);
 }
 

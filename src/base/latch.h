@@ -6,8 +6,8 @@
  * Waiting   until the holder releases it, which takes as long as the header of its owner says
  * Life      latch_take, latch_give
  */
-#ifndef LOCUS_STORE_LATCH_H
-#define LOCUS_STORE_LATCH_H
+#ifndef LOCUS_BASE_LATCH_H
+#define LOCUS_BASE_LATCH_H
 
 #include "base/yield.h"
 

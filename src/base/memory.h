@@ -11,8 +11,8 @@
  *           the kernel, which copies at most 2 MiB
  * Life      memory_reserve, any use, memory_release
  */
-#ifndef LOCUS_STORE_MEMORY_H
-#define LOCUS_STORE_MEMORY_H
+#ifndef LOCUS_BASE_MEMORY_H
+#define LOCUS_BASE_MEMORY_H
 
 #include <stddef.h>
 

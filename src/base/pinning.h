@@ -20,8 +20,8 @@
  * Waiting   never; loading the machine reads some files of the kernel, which takes milliseconds
  * Life      pinning_machine_load, any number of plans and bindings, pinning_machine_fini
  */
-#ifndef LOCUS_ACTORS_PINNING_H
-#define LOCUS_ACTORS_PINNING_H
+#ifndef LOCUS_BASE_PINNING_H
+#define LOCUS_BASE_PINNING_H
 
 #include "locus.h"
 

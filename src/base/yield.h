@@ -6,8 +6,8 @@
  * and can be reproduced. Code that would sleep calls locus_fiber_wait() instead, and code that
  * compares its time with a shard's calls locus_fiber_now_ns().
  */
-#ifndef LOCUS_STORE_YIELD_H
-#define LOCUS_STORE_YIELD_H
+#ifndef LOCUS_BASE_YIELD_H
+#define LOCUS_BASE_YIELD_H
 
 #include "base/clock.h"
 

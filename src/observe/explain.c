@@ -1,6 +1,6 @@
 #include "observe/explain.h"
 
-#include "node/node.h"
+#include "worker/node.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -9,8 +9,8 @@
  * Waiting   for the key's shard, as reactor.h says
  * Life      none
  */
-#ifndef LOCUS_EXPLAIN_H
-#define LOCUS_EXPLAIN_H
+#ifndef LOCUS_OBSERVE_EXPLAIN_H
+#define LOCUS_OBSERVE_EXPLAIN_H
 
 #include "observe/httpd.h"
 

@@ -10,8 +10,8 @@
  * Waiting   never
  * Life      {0}, any calls, then free(text)
  */
-#ifndef LOCUS_EXPOSITION_H
-#define LOCUS_EXPOSITION_H
+#ifndef LOCUS_OBSERVE_EXPOSITION_H
+#define LOCUS_OBSERVE_EXPOSITION_H
 
 #include "locus.h"
 

@@ -10,8 +10,8 @@
  * Waiting   never
  * Life      hottest_clear, any use
  */
-#ifndef LOCUS_HOTTEST_H
-#define LOCUS_HOTTEST_H
+#ifndef LOCUS_OBSERVE_HOTTEST_H
+#define LOCUS_OBSERVE_HOTTEST_H
 
 #include "locus.h"
 

@@ -11,8 +11,8 @@
  * Waiting   httpd_close waits for the thread, and so for an answer that is being made
  * Life      httpd_listen, httpd_open, httpd_close
  */
-#ifndef LOCUS_HTTPD_H
-#define LOCUS_HTTPD_H
+#ifndef LOCUS_OBSERVE_HTTPD_H
+#define LOCUS_OBSERVE_HTTPD_H
 
 #include <stddef.h>
 

@@ -5,7 +5,7 @@
 #include "base/footprint.h"
 #include "base/notation.h"
 #include "base/oversize.h"
-#include "node/figures.h"
+#include "worker/figures.h"
 
 #include <errno.h>
 #include <inttypes.h>

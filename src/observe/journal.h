@@ -13,8 +13,8 @@
  * Life      journal_open before the node joins, so that the caller learns of a file that cannot be
  *           written; journal_start when the node works; journal_close before it leaves
  */
-#ifndef LOCUS_JOURNAL_H
-#define LOCUS_JOURNAL_H
+#ifndef LOCUS_OBSERVE_JOURNAL_H
+#define LOCUS_OBSERVE_JOURNAL_H
 
 #include "locus.h"
 

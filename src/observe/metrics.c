@@ -5,12 +5,12 @@
 #include "base/footprint.h"
 #include "base/histogram.h"
 #include "net/forked.h"
-#include "node/figures.h"
 #include "observe/explain.h"
 #include "observe/exposition.h"
 #include "observe/hottest.h"
 #include "observe/httpd.h"
-#include "observe/observer.h"
+#include "worker/figures.h"
+#include "worker/observer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
  * Life      metrics_listen before the node joins, so that the caller learns of an address that is
  *           not available; metrics_start when the node works; metrics_stop before it leaves
  */
-#ifndef LOCUS_METRICS_H
-#define LOCUS_METRICS_H
+#ifndef LOCUS_OBSERVE_METRICS_H
+#define LOCUS_OBSERVE_METRICS_H
 
 #include "locus.h"
 

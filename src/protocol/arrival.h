@@ -9,7 +9,7 @@
 #ifndef LOCUS_PROTOCOL_ARRIVAL_H
 #define LOCUS_PROTOCOL_ARRIVAL_H
 
-#include "protocol/state.h"
+#include "protocol/shard.h"
 
 struct arrival {
     const struct wire_entry *entry;

@@ -1,7 +1,7 @@
 #include "protocol/backlog.h"
 
 #include "base/error.h"
-#include "protocol/pacer.h"
+#include "intents/pacer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #ifndef LOCUS_PROTOCOL_BACKLOG_H
 #define LOCUS_PROTOCOL_BACKLOG_H
 
-#include "protocol/state.h"
+#include "protocol/shard.h"
 
 enum backlog_class { BACKLOG_URGENT = 1, BACKLOG_LAZY = 2, BACKLOG_RECALL = 4 };
 

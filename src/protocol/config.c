@@ -14,7 +14,7 @@
 
 enum { SECONDS_MAX = 1000000000 };
 /* What is equal goes into a hello in this order. So a row that is equal is a new MESSAGE_VERSION
- * (membership/message.h). The fingerprint is the last: others say more of what differs. */
+ * (cluster/message.h). The fingerprint is the last: others say more of what differs. */
 #define OF(f) offsetof(struct locus_config, f), sizeof(((struct locus_config *)NULL)->f)
 static const struct config_field fields[] = {
     {"workers", OF(workers), CONFIG_COUNT, .least = 1, .most = LOCUS_WORKERS_MAX},

@@ -13,7 +13,7 @@
 #ifndef LOCUS_PROTOCOL_HOLDERS_H
 #define LOCUS_PROTOCOL_HOLDERS_H
 
-#include "protocol/state.h"
+#include "protocol/shard.h"
 
 /* NULL: the node holds no replica. */
 struct holder *holder_find(const struct record *, unsigned node);

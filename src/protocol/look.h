@@ -10,9 +10,9 @@
 #ifndef LOCUS_PROTOCOL_LOOK_H
 #define LOCUS_PROTOCOL_LOOK_H
 
+#include "intents/intents.h"
 #include "protocol/decisions.h"
-#include "protocol/intents.h"
-#include "protocol/state.h"
+#include "protocol/shard.h"
 
 enum { LOOK_HOLDERS_MAX = 64, LOOK_INTENTS_MAX = 32 };
 

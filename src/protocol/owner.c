@@ -1,12 +1,12 @@
 #include "protocol/owner.h"
 
 #include "base/error.h"
+#include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/handover.h"
 #include "protocol/holders.h"
 #include "protocol/location.h"
-#include "protocol/pacer.h"
 
 #include <stdlib.h>
 

@@ -21,7 +21,7 @@
 #ifndef LOCUS_PROTOCOL_OWNER_H
 #define LOCUS_PROTOCOL_OWNER_H
 
-#include "protocol/state.h"
+#include "protocol/shard.h"
 
 /* Serves a WIRE_SYNC whose row is here. Returns NULL, or what is wrong with it. */
 const char *owner_sync(struct shard *, const struct wire_entry *, struct row_ref);

@@ -13,6 +13,8 @@
 #include "protocol/technique.h"
 #include "store/store.h"
 
+struct request;
+
 struct node_plan {
     struct store *store;
     const struct technique *technique;
@@ -24,6 +26,8 @@ struct node_plan {
      * NULL */
     const locus_clock *const *progress;
     const uint64_t *const *posted;
+    /* A worker's request is done, with 0 or a negative errno: on the shard's thread, must not wait. */
+    void (*completed)(struct request *, int rc);
 };
 
 #endif

@@ -25,9 +25,9 @@
 #define LOCUS_PROTOCOL_REPLICA_H
 
 #include "base/bitset.h"
+#include "intents/intents.h"
 #include "protocol/arrival.h"
 #include "protocol/backlog.h"
-#include "protocol/intents.h"
 
 struct replicas {
     uint64_t awaited;     /* records for which quiesce must wait: is_awaited or is_later */

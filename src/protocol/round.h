@@ -20,7 +20,7 @@
 #ifndef LOCUS_PROTOCOL_ROUND_H
 #define LOCUS_PROTOCOL_ROUND_H
 
-#include "protocol/lookahead.h"
+#include "intents/lookahead.h"
 #include "protocol/arrival.h"
 
 enum {

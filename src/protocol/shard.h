@@ -1,78 +1,206 @@
 /*
- * shard.h - the actor that manages one partition of the key space on this node, and communicates
- * with the same shard on the other nodes.
+ * shard.h - what the roles of one shard share: the configuration, the keys' records, the rows that
+ * left, the counters. It is the lowest layer of the protocol: nothing here calls a role.
  *
- * A shard has two sides. As origin it sends the requests of this node's workers to the owners of
- * the keys and brings back the answers. As owner it serves the requests of other nodes' shards and
- * decides where rows are (owner.h). For every peer it keeps its requests under way, together with
- * the size of their answers, within the credit. So a slow peer slows down those that ask it, and no
- * queue grows: what is forwarded or parked on the way counts against its origin's credit.
+ * When something happens to a key, a role does its own part and wakes the key for the other roles
+ * (shard_wake). step.h considers the keys that were woken, after each entry, request or intent.
  *
- * Callers   one thread: the reactor's, or the simulation's
- * Memory    its own; 8 bytes for each possible request of each worker; record.h
- * Waiting   never, except as handover.h says: if the credit is used up, shard_serve says so
- * Life      shard_init, turns, shard_fail if a peer is lost (then every request fails), shard_fini
+ * Callers   the roles of one shard, on its thread
+ * Memory    shard.c's
+ * Waiting   never; but shard_write waits for memory as handover.h says
+ * Life      shard.h
  */
 #ifndef LOCUS_PROTOCOL_SHARD_H
 #define LOCUS_PROTOCOL_SHARD_H
 
-#include "protocol/intents.h"
-#include "protocol/state.h"
+#include "base/figures.h"
+#include "base/histogram.h"
+#include "intents/lookahead.h"
+#include "protocol/decisions.h"
+#include "protocol/plan.h"
+#include "protocol/platform.h"
+#include "protocol/record.h"
+#include "protocol/request.h"
+#include "store/row.h"
 
-struct shard_config {
-    const struct node_plan *plan; /* stays valid */
-    const struct platform *platform;
-    unsigned number;
-    size_t credit_bytes;
-    bool has_own_core; /* its thread: no worker needs the time that it takes */
-    /* processor time of the platform for a round, at each end: one frame out, one in */
-    uint64_t round_ns;
-    uint64_t kib_ns; /* the same for a KiB of it */
+struct backlog;
+struct clocks;
+struct intents;
+struct pacer;
+struct replicas;
+struct rounds;
+struct sources;
+struct trace;
+
+enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS };
+
+enum { SHARD_STALE_SHIFT = 10 };
+
+/* Written by the shard's thread, read by any. */
+struct shard_counters {
+    SHARD_FIGURES(FIGURE_FIELD)
 };
 
-/* Bytes that may wait here to be sent, and as many that may be parked: a quarter of the machine's
- * memory, divided by the node's shards. */
-size_t shard_memory_max(const struct store *);
-/* 0 or -ENOMEM. */
-int shard_init(struct shard *, const struct shard_config *);
-void shard_fini(struct shard *);
+/* Over all replicas, microseconds that they were held, weighed by their age in microseconds. */
+static inline double shard_aged_us(const struct shard_counters *c)
+{
+    return (double)c->stale_us_squared * (1 << SHARD_STALE_SHIFT);
+}
 
-/* Traces chosen keys from now on, if the environment says so (trace.h). Returns 0, or a negative
- * errno with the sentence in locus_error(). The caller closes the trace: trace_close(shard->trace,
- * ...). The shard's clock plus `epoch_ns` is nanoseconds since 1970. */
-int shard_open_trace(struct shard *, int64_t epoch_ns);
+struct shard_histograms {
+    /* of a localize, from taking it on until all its rows were here */
+    struct locus_histogram relocation;
+    struct locus_histogram parked; /* of requests of other nodes, until the row arrived */
+    uint64_t hops[SHARD_HOPS];     /* requests served here, by number of hops */
+    struct locus_histogram round;  /* of our rounds, until the acknowledgement */
+    /* Times between two frames of a peer from which we hold replicas: the number of replicas, and
+     * that number times the microseconds. In buckets of time. */
+    struct {
+        uint64_t replicas, replica_us;
+    } gap[LOCUS_HISTOGRAM_BUCKETS];
+};
 
-/* Called once a turn, after requests and frames. Returns when it must be called again even if
- * nothing happens; UINT64_MAX: never. */
-uint64_t shard_turn(struct shard *, uint64_t now_ns);
+struct shard {
+    const struct node_plan *plan;
+    struct store *store;
+    const struct platform *platform;
+    const struct technique *technique;
+    unsigned number; /* among the shards of a node */
+    unsigned nodes, rank, workers;
+    const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
+    /* the time of the last frame or request, or of the start of the last turn */
+    uint64_t now_ns;
+    int failure; /* 0, or why every request fails */
+    struct records records;
+    /* records to be considered, in order, by number; 0: none */
+    uint32_t woken_first, woken_last;
+    struct mover mover;
+    struct dirty_set *dirty; /* NULL: nothing is replicated */
+    bool dirty_seen;         /* the last turn left dirty rows for a later one */
+    /* The requests of our workers (origin.h). */
+    struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
+    size_t credit_bytes;
+    size_t *asked_bytes; /* [nodes] of requests under way and their answers */
+    /* the first record with items that wait for credit, by number; 0: none */
+    uint32_t stalled;
+    unsigned quiescing; /* quiesce requests under way (round.h) */
+    /* [nodes] what was wrong with an entry of the peer that was parked; NULL: nothing */
+    const char **wrong;
+    size_t memory_max;           /* that others may have here: shard_memory_max() */
+    size_t parked_bytes;         /* of entries that wait for rows on their way here (handover.h) */
+    struct trace *trace;         /* NULL: nothing is traced. The reactor's */
+    struct decisions *decisions; /* NULL: they are not kept */
+    /* when to look again for memory that readers no longer see */
+    uint64_t reclaim_ns, reclaim_pause_ns;
+    /* Each belongs to the role of the same name. */
+    struct replicas *replicas;
+    struct sources *sources;
+    struct backlog *backlog;
+    struct clocks *clocks;
+    struct pacer *pacer;
+    struct margin margin; /* round.h */
+    struct rounds *rounds;
+    struct intents *intents;
+    struct shard_counters counters;
+    struct shard_histograms histograms;
+};
 
-/* Takes a request on, or goes on with it: sends what the credit allows. True: all of it was taken
- * on (it will be completed, or has been). False: call again with the same request after the next
- * frame, before any other request of that worker. */
-bool shard_serve(struct shard *, struct request *);
+/* Writes an entry into the peer's next frame, and returns it for the values that follow; until_ns
+ * as platform.h says. NULL: the link has failed, and the shard will hear of that. */
+static inline struct wire_entry *shard_entry(const struct shard *s, unsigned peer,
+                                             struct wire_entry entry, uint64_t until_ns)
+{
+    struct wire_entry *e = s->platform->entry(s->platform->context, peer, entry.length, until_ns);
+    if (e) *e = entry;
+    return e;
+}
 
-/* An intent of this node begins or ends. Turns do this with what workers signal. */
-void shard_intent(struct shard *, const struct intent_event *);
+/* Sends what is of the shard, and of no key (WIRE_OF_SHARD). */
+static inline void shard_send(const struct shard *s, unsigned peer, uint8_t operation,
+                              uint32_t round, locus_clock clock)
+{
+    const uint16_t rank = (uint16_t)s->rank;
+    shard_entry(s, peer,
+                (struct wire_entry){operation, .owner = rank, .origin = rank, .round = round,
+                                    .clock = clock},
+                0);
+}
 
-/* Would a turn do anything? Asked before sleeping, after announcing it. */
-bool shard_has_news(const struct shard *);
+/* A request is done. */
+void shard_complete(struct shard *, struct request *);
 
-/* A frame of entries from `peer`. Returns NULL, or what is wrong with it, in the words of wire.h;
- * then its link must fail. */
-const char *shard_frame(struct shard *, unsigned peer, const struct wire_frame *, const void *body);
+static inline struct request **shard_active(const struct shard *s, unsigned worker, unsigned number)
+{
+    return &s->active[(size_t)worker * REQUEST_NUMBERS_MAX + number];
+}
 
-/* A heartbeat from `peer`: it has nothing to say, so nothing has changed. */
-void shard_heartbeat(struct shard *, unsigned peer);
+static inline struct row_ref shard_row_ref(const struct shard *s, uint64_t index)
+{
+    return store_row_ref(s->store, keyspace_key(&s->store->keyspace, s->number, index));
+}
 
-/* A node was lost: completes all requests with rc, now and in future. */
-void shard_fail(struct shard *, int rc);
+/* Every node holds a replica of every row. */
+static inline bool shard_is_full(const struct shard *s)
+{
+    return s->technique->every_node_holds;
+}
 
-/* Adds what was counted so far. Any thread. */
-void shard_add_counters(const struct shard *, struct shard_counters *to);
-void shard_add_histogram(const struct shard *, enum locus_histogram_kind,
-                         struct locus_histogram *to);
-void shard_add_rounds(const struct shard *, struct locus_histogram *to);
-/* The credit in use towards a peer. Any thread. */
-size_t shard_asked_bytes(const struct shard *, unsigned peer);
+/* The size of an entry with a row of the greatest length. */
+static inline size_t shard_entry_bytes_max(const struct store *s)
+{
+    return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
+}
+
+/* Until when can the consequences of the entry wait to piggyback on a frame (wire.h)? 0: they
+ * cannot. */
+static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
+{
+    if (e->operation != WIRE_SYNC || e->flags != WIRE_BEGIN || e->slack_us == 0 || s->quiescing > 0)
+        return 0;
+    return s->now_ns +
+           UINT64_C(1000) * (e->slack_us < WIRE_SLACK_US_MAX ? e->slack_us : WIRE_SLACK_US_MAX);
+}
+
+/* The current clock of a worker; 0 if there are no intents. */
+static inline locus_clock shard_clock(const struct shard *s, unsigned worker)
+{
+    return s->clock ? __atomic_load_n(s->clock[worker], __ATOMIC_RELAXED) : 0;
+}
+
+/* These roles must consider the key again: one or several of enum record_woken (record.h). */
+void shard_wake(struct shard *, struct record *, unsigned roles);
+
+/* Release: a thread that sees a later count also sees the earlier ones (shard_add_counters). */
+static inline void shard_count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELEASE);
+}
+
+/* The credit in use towards a peer is now `bytes`; read by any thread. */
+static inline void shard_asks(struct shard *s, unsigned peer, size_t bytes)
+{
+    __atomic_store_n(&s->asked_bytes[peer], bytes, __ATOMIC_RELAXED);
+}
+
+/* Notes a decision about a key; `node` is the other node. */
+static inline void shard_decided(const struct shard *s, uint64_t index, unsigned node,
+                                 enum decision_kind kind, enum decision_why why, uint64_t term)
+{
+    if (!s->decisions) return;
+    decisions_note(s->decisions, &(struct decision){.ns = s->now_ns,
+                                                    .index = index,
+                                                    .term = term,
+                                                    .node = (uint16_t)node,
+                                                    .kind = (uint8_t)kind,
+                                                    .why = (uint8_t)why});
+}
+
+/* Reads, in a form of row.h, or writes a row that is here; waits for memory as handover.h says. */
+void shard_read(struct row_ref, float *values, unsigned form);
+void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
+/* A step that another node's push or replica asks for. The row has an optimizer. */
+void shard_step(struct shard *, struct row_ref, const float *gradient, struct row_step);
+/* A push of another node, or one of this node's that comes back. */
+void shard_push(struct shard *, struct row_ref, const struct wire_entry *);
 
 #endif

@@ -19,7 +19,7 @@
 #define LOCUS_PROTOCOL_SOURCES_H
 
 #include "protocol/location.h"
-#include "protocol/state.h"
+#include "protocol/shard.h"
 
 struct source {
     uint64_t heard_ns; /* last frame, or when the first replica came */

@@ -13,7 +13,7 @@
 #ifndef LOCUS_PROTOCOL_STEP_H
 #define LOCUS_PROTOCOL_STEP_H
 
-#include "protocol/state.h"
+#include "protocol/shard.h"
 
 void step_woken(struct shard *);
 

@@ -2,11 +2,11 @@
  * Checkpoints: whatever number of nodes, shards and technique wrote one, any other goes on from it;
  * Python with numpy and `locus checkpoint` read its files; a full disk or a killed writer leaves the
  * older one. While rows travel, are copied and leave meanwhile, and with what was not finished: the
- * simulation of checkpoints. What is damaged: unit/checkpoint, unit/api/restore_test.c.
+ * simulation of checkpoints. What is damaged: unit/checkpoint, unit/checkpoint/restore_test.c.
  */
 #include "checkpoint/series.h"
-#include "command.h"
 #include "common/folder.h"
+#include "command.h"
 #include "team.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Collectives of several nodes whose workers come and go. Which workers of a node meet, and when, is
- * in unit/node/collective_test.c, what nodes agree on in unit/membership/rendezvous_test.c. */
+ * in unit/cluster/collective_test.c, what nodes agree on in unit/cluster/rendezvous_test.c. */
 #include "team.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@
  */
 #include "team.h"
 
+#include "cluster/hello.h"
 #include "net/mesh.h"
-#include "membership/hello.h"
 #include "net/secret.h"
 
 #include <arpa/inet.h>

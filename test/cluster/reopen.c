@@ -2,7 +2,7 @@
  * returned: all join every time, and nothing is left behind. */
 #include "common/folder.h"
 #include "common/port.h"
-#include "node/node.h"
+#include "worker/node.h"
 #include "team.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * is asked). */
 #include "input.h"
 
+#include "cluster/address.h"
 #include "net/mesh_address.h"
-#include "membership/address.h"
 
 static void resolve(const char *text, int flags)
 {

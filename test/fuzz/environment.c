@@ -1,7 +1,7 @@
 /* What launchers say: the lines of the input are values of the variables, in the order below. */
 #include "input.h"
 
-#include "node/environment.h"
+#include "cluster/environment.h"
 #include "net/secret.h"
 
 static const char *const names[] = {

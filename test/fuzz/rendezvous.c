@@ -10,9 +10,9 @@
 #include "nng.h"
 
 #include "base/clock.h"
-#include "membership/hello.h"
-#include "membership/rendezvous.h"
-#include "membership/server.h"
+#include "cluster/hello.h"
+#include "cluster/rendezvous.h"
+#include "cluster/server.h"
 #include "net/secret.h"
 
 #include <pthread.h>

@@ -14,8 +14,8 @@
  */
 #include "input.h"
 
-#include "protocol/intents.h"
-#include "protocol/shard.h"
+#include "actors/actor.h"
+#include "intents/intents.h"
 
 #include <errno.h>
 

@@ -4,17 +4,17 @@
 #ifndef LOCUS_TEST_SIM_PARTS_H
 #define LOCUS_TEST_SIM_PARTS_H
 
+#include "actors/actor.h"
+#include "intents/intents.h"
+#include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/handover.h"
 #include "protocol/holders.h"
-#include "protocol/intents.h"
 #include "protocol/location.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
-#include "protocol/pacer.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
-#include "protocol/shard.h"
 #include "protocol/step.h"
 #include "protocol/trace.h"
 

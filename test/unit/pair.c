@@ -1,7 +1,7 @@
 #include "pair.h"
 
-#include "membership/nodes.h"
-#include "node/node.h"
+#include "cluster/nodes.h"
+#include "worker/node.h"
 #include "threads.h"
 
 #include <stdio.h>

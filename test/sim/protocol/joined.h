@@ -9,7 +9,7 @@
 #ifndef LOCUS_SIM_JOINED_H
 #define LOCUS_SIM_JOINED_H
 
-#include "node/cluster.h"
+#include "cluster/cluster.h"
 
 enum { JOINED_NODES_MAX = 256 };
 

@@ -4,7 +4,7 @@
 #include "actors/mailbox.h"
 #include "base/error.h"
 #include "base/yield.h"
-#include "node/operation.h"
+#include "worker/operation.h"
 
 #include <errno.h>
 #include <stdio.h>

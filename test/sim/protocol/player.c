@@ -1,9 +1,9 @@
 #include "player.h"
 
 #include "base/yield.h"
+#include "worker/node.h"
 #include "invariants.h"
 #include "journal.h"
-#include "node/node.h"
 #include "platform.h"
 #include "report.h"
 

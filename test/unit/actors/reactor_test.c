@@ -2,7 +2,7 @@
  * operations. */
 #include "actors/reactor.h"
 #include "common/stores.h"
-#include "node/operation.h"
+#include "worker/operation.h"
 #include "threads.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* Tables whose values have two bytes: what calls make of them, beside a table of floats. How values
  * round, bf16_test.c of the store checks. */
-#include "api/call.h"
+#include "store/row_type.h"
+#include "worker/call.h"
 #include "locus_train.h"
 #include "one_node.h"
-#include "store/row_type.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Sampling as programs see it: what is refused, pulled and finished, by threads as well. */
-#include "sampling/samples.h"
+#include "worker/samples.h"
 #include "threads.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Workers and loaders, mostly on a cluster of one: opening, closing, and what all calls refuse. */
-#include "membership/nodes.h"
-#include "node/node.h"
+#include "cluster/nodes.h"
+#include "worker/node.h"
 #include "pair.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The sampler of lda: topics are drawn with the probabilities that the counts give. */
 #include "common/folder.h"
-#include "ending.h"
-#include "lda/shelf.h"
 #include "lda/sampler.h"
-#include "sampling/chi_square.h"
+#include "lda/shelf.h"
+#include "worker/chi_square.h"
+#include "ending.h"
 #include "tensors.h"
 #include "test.h"
 

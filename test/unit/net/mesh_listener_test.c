@@ -1,10 +1,10 @@
 /* Where a node of a mesh listens. */
 #include "test.h"
 
-#include "membership/late_name.h"
-#include "meshes.h"
+#include "cluster/late_name.h"
 #include "net/mesh_listener.h"
 #include "locus.h"
+#include "meshes.h"
 
 #include <errno.h>
 #include <netdb.h>

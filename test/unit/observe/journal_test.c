@@ -2,7 +2,7 @@
 #include "observe/journal.h"
 
 #include "common/folder.h"
-#include "node/node.h"
+#include "worker/node.h"
 #include "one_node.h"
 
 #include <errno.h>

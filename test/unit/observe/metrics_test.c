@@ -3,10 +3,10 @@
 #include "observe/metrics.h"
 
 #include "base/histogram.h"
+#include "worker/node.h"
+#include "worker/observer.h"
 #include "http.h"
 #include "locus_train.h"
-#include "node/node.h"
-#include "observe/observer.h"
 #include "one_node.h"
 
 #include <stdio.h>

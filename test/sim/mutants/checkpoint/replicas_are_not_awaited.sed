@@ -1,4 +1,4 @@
-# file: src/api/steps.c
+# file: src/checkpoint/steps.c
 # what: rows are copied from replicas that do not have all updates yet
 # run: checkpoint --seed 2
 s/if (rc == 0 \&\& w->node->moves) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);//

@@ -1,0 +1,396 @@
+#include "actors/actor.h"
+
+#include "base/error.h"
+#include "base/footprint.h"
+#include "intents/intents.h"
+#include "intents/pacer.h"
+#include "protocol/backlog.h"
+#include "protocol/clocks.h"
+#include "protocol/dispatch.h"
+#include "protocol/holders.h"
+#include "protocol/location.h"
+#include "protocol/origin.h"
+#include "protocol/replica.h"
+#include "protocol/round.h"
+#include "protocol/sources.h"
+#include "protocol/step.h"
+#include "protocol/trace.h"
+#include "store/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { ITEMS_AHEAD = 32 }; /* located and fetched together before the first is served */
+
+/* For a frame up to this size the clock is accurate enough, and at most this much is counted. */
+enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
+
+/* Between looks for memory that no reader sees any more, while there is some. */
+#define RECLAIM_PAUSE_MIN_NS UINT64_C(1000000)
+#define RECLAIM_PAUSE_MAX_NS UINT64_C(1000000000)
+
+static int init_pacer(struct shard *s, const struct shard_config *c)
+{
+    struct pacer *p = s->pacer = calloc(1, sizeof *p);
+    if (!p) return -ENOMEM;
+    p->has_own_core = c->has_own_core;
+    p->round_ns = c->round_ns;
+    p->kib_ns = c->kib_ns;
+    unsigned per_second = s->plan->config.max_rounds_per_second;
+    if (per_second) p->pause_ns = UINT64_C(1000000000) / per_second;
+    return pacer_init(p, s->workers);
+}
+
+static int init_parts(struct shard *s, const struct shard_config *c)
+{
+    const struct keyspace *k = &s->store->keyspace;
+    const struct node_plan *plan = s->plan;
+    s->asked_bytes = calloc(s->nodes, sizeof *s->asked_bytes);
+    s->wrong = calloc(s->nodes, sizeof *s->wrong);
+    s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
+    s->intents = calloc(1, sizeof *s->intents);
+    if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
+    uint64_t staleness_ns = (uint64_t)(plan->config.staleness_s * 1e9);
+    if (staleness_ns > 0 && s->store->copies) staleness_ns -= COPIES_LAG_NS;
+    if (clocks_init(s, plan->progress, plan->posted) || sources_init(s, staleness_ns))
+        return -ENOMEM;
+    if (plan->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
+    if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
+    uint64_t keys = keyspace_count_below(k, k->keys, s->number);
+    if (s->clock &&
+        intents_init(s->intents, keys, plan->config.workers, plan->clock, plan->node_keys))
+        return -ENOMEM;
+    return records_init(&s->records, keys);
+}
+
+size_t shard_memory_max(const struct store *store)
+{
+    return footprint_memory_bytes() / 4 / store->keyspace.shards;
+}
+
+int shard_init(struct shard *s, const struct shard_config *c)
+{
+    const struct node_plan *plan = c->plan;
+    *s = (struct shard){.plan = plan,
+                        .store = plan->store,
+                        .platform = c->platform,
+                        .technique = plan->technique,
+                        .number = c->number,
+                        .nodes = plan->store->home.nodes,
+                        .rank = plan->store->home.rank,
+                        .workers = plan->config.workers,
+                        .credit_bytes = c->credit_bytes,
+                        .memory_max = shard_memory_max(plan->store),
+                        .dirty = plan->store->dirty ? &plan->store->dirty[c->number] : NULL,
+                        .reclaim_ns = UINT64_MAX};
+    mover_init(&s->mover, s->store);
+    if (s->technique->heeds_intents) s->clock = plan->clock;
+    int rc = init_parts(s, c);
+    if (rc) shard_fini(s);
+    return rc;
+}
+
+void shard_fini(struct shard *s)
+{
+    if (!s->store) return;
+    mover_fini(&s->mover);
+    if (s->intents) intents_fini(s->intents);
+    if (s->pacer) pacer_fini(s->pacer);
+    round_fini(s);
+    replica_fini(s);
+    sources_fini(s);
+    clocks_fini(s);
+    backlog_fini(s);
+    records_fini(&s->records);
+    decisions_free(s->decisions);
+    free(s->asked_bytes);
+    free(s->wrong);
+    free(s->active);
+    free(s->intents);
+    free(s->pacer);
+    *s = (struct shard){0};
+}
+
+int shard_open_trace(struct shard *s, int64_t epoch_ns)
+{
+    const struct trace_config c = {.keyspace = &s->store->keyspace,
+                                   .rank = s->rank,
+                                   .nodes = s->nodes,
+                                   .shard = s->number,
+                                   .technique = s->technique->name,
+                                   .epoch_ns = epoch_ns};
+    return trace_open(&c, &s->trace);
+}
+
+static uint64_t now_ns(const struct shard *s)
+{
+    return s->platform->now_ns(s->platform->context);
+}
+
+static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
+{
+    for (uint32_t i = first; i < r->count && i < first + ITEMS_AHEAD; i++) {
+        word_fetch(store_row_ref(s->store, r->item[i].key));
+        if (s->technique->moves)
+            record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
+    }
+}
+
+static void turn_intents(struct shard *s);
+
+/* What the worker signaled before it asked counts before. */
+static void begin_request(struct shard *s, struct request *r)
+{
+    r->began_ns = s->now_ns = now_ns(s);
+    if (s->intents->workers && intents_have_news(s->intents)) turn_intents(s);
+}
+
+bool shard_serve(struct shard *s, struct request *r)
+{
+    if (s->failure) {
+        shard_complete(s, r);
+        return true;
+    }
+    clocks_taken(s, r);
+    *shard_active(s, r->worker, r->number) = r;
+    if (r->sent == 0) begin_request(s, r);
+    if (r->count == 0) {
+        if (r->kind == REQUEST_CLOCK)
+            clocks_wait(s, r);
+        else
+            round_quiesce(s, r);
+        return true;
+    }
+    if (s->stalled) return false; /* those came first, and would starve */
+    /* With its last item the request may be complete, and its worker's again. */
+    for (uint32_t i = r->sent, count = r->count; i < count; i++) {
+        if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
+        r->sent = i + 1;
+        bool is_taken = origin_take_on(s, r, i);
+        step(s);
+        if (is_taken) continue;
+        r->sent = i;
+        return false;
+    }
+    return true;
+}
+
+/* Rows that left give their memory back when every read section has ended that could see them. */
+static void reclaim(struct shard *s)
+{
+    size_t held = s->mover.open.count + s->mover.waiting.count;
+    if (held == 0) {
+        s->reclaim_ns = UINT64_MAX;
+        return;
+    }
+    if (s->reclaim_ns != UINT64_MAX && s->now_ns < s->reclaim_ns) return;
+    mover_reclaim(&s->mover);
+    bool freed = s->mover.open.count + s->mover.waiting.count < held;
+    uint64_t longer = s->reclaim_pause_ns * 2;
+    s->reclaim_pause_ns = freed || longer == 0 ? RECLAIM_PAUSE_MIN_NS : longer;
+    if (s->reclaim_pause_ns > RECLAIM_PAUSE_MAX_NS) s->reclaim_pause_ns = RECLAIM_PAUSE_MAX_NS;
+    s->reclaim_ns = s->now_ns + s->reclaim_pause_ns;
+}
+
+/* ---- turns ---- */
+
+void shard_intent(struct shard *s, const struct intent_event *e)
+{
+    switch ((enum intent_kind)e->kind) {
+    case INTENT_BEGINS:
+        margin_began(&s->margin);
+        replica_want(s, e);
+        break;
+    case INTENT_ENDS: replica_unwant(s, e->index); break;
+    case INTENT_KEEPS: replica_keep(s, e); break;
+    case INTENT_UNKEEPS: replica_unkeep(s, e->index); break;
+    }
+    step(s);
+}
+
+static void hear(void *shard, const struct intent_event *e, unsigned count)
+{
+    struct shard *s = shard;
+    for (unsigned i = 0; i < count; i++) record_fetch(&s->records, e[i].index);
+    for (unsigned i = 0; i < count; i++) replica_fetch_found(s, e[i].index);
+    for (unsigned i = 0; i < count; i++) shard_intent(s, &e[i]);
+}
+
+static void turn_intents(struct shard *s)
+{
+    round_look(s);
+    intents_turn(s->intents, hear, s);
+}
+
+static struct trace_view view(const void *shard, uint64_t index)
+{
+    const struct shard *s = shard;
+    struct row_ref ref = shard_row_ref(s, index);
+    struct location l = location_of(s, ref);
+    const struct key_state *state = &s->records.state[index];
+    return (struct trace_view){.place = l.is_here      ? TRACE_OWNER
+                                        : l.is_replica ? TRACE_REPLICA
+                                                       : TRACE_ELSEWHERE,
+                               .intends = state->is_kept      ? TRACE_KEEPS
+                                          : state->wanted > 0 ? TRACE_INTENDS
+                                                              : TRACE_NO_INTENT,
+                               .word = directory_load(row_ref_word(ref)),
+                               .term = state->term};
+}
+
+uint64_t shard_turn(struct shard *s, uint64_t now_ns)
+{
+    /* The clock may have been read before a frame came that is handled already. */
+    if (now_ns > s->now_ns) s->now_ns = now_ns;
+    if (s->failure) return UINT64_MAX;
+    if (s->stalled) {
+        origin_wake_stalled(s);
+        step(s);
+    }
+    if (s->intents->workers) turn_intents(s);
+    uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s);
+    if (idle_ns < due_ns) due_ns = idle_ns;
+    reclaim(s);
+    if (s->reclaim_ns < due_ns) due_ns = s->reclaim_ns;
+    if (!s->trace) return due_ns;
+    trace_waits(s->trace, s->now_ns, s->clocks->waiting);
+    uint64_t look_ns = trace_look(s->trace, s->now_ns, view, s);
+    return look_ns < due_ns ? look_ns : due_ns;
+}
+
+bool shard_has_news(const struct shard *s)
+{
+    if (s->failure) return false;
+    if (s->intents->workers && intents_have_news(s->intents)) return true;
+    if (clocks_have_news(s)) return true;
+    return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
+}
+
+static bool synchronizes(const struct wire_entry *e)
+{
+    return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
+}
+
+static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
+                                 bool *is_sync)
+{
+    struct arrival arrived[ARRIVALS_AHEAD];
+    const char *why = NULL;
+    for (;;) {
+        unsigned n = arrivals_next(s, peer, cursor, arrived, &why);
+        for (unsigned i = 0; i < n; i++) {
+            *is_sync |= synchronizes(arrived[i].entry);
+            const char *wrong = dispatch(s, &arrived[i]);
+            if (wrong) return wrong;
+        }
+        if (why || n < ARRIVALS_AHEAD) return why;
+    }
+}
+
+/* Processor time: where threads are many the clock may count what others had. */
+static uint64_t serving_ns(const struct shard *s, bool is_large, uint64_t began_cpu_ns)
+{
+    if (is_large) return s->platform->cpu_ns(s->platform->context) - began_cpu_ns;
+    uint64_t ns = now_ns(s) - s->now_ns;
+    return ns < SMALL_FRAME_NS ? ns : SMALL_FRAME_NS;
+}
+
+static const char *serve_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
+                               const void *body)
+{
+    struct wire_cursor cursor = wire_cursor(f, body);
+    bool is_sync = false, is_large = s->dirty && f->body_bytes > SMALL_FRAME_BYTES;
+    uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
+    round_frame_begins(s);
+    if (s->dirty) sources_heard(s, peer);
+    const char *why = serve_entries(s, peer, &cursor, &is_sync);
+    if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
+    if (s->dirty) sources_publish(s);
+    return why;
+}
+
+const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
+                        const void *body)
+{
+    if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
+    if (f->view != s->store->home.view) return "a frame of another cluster view";
+    if (s->wrong[peer]) return s->wrong[peer];
+    s->now_ns = now_ns(s);
+    const char *why = serve_frame(s, peer, f, body);
+    return why ? why : s->wrong[peer];
+}
+
+void shard_heartbeat(struct shard *s, unsigned peer)
+{
+    if (s->failure || !s->dirty) return;
+    s->now_ns = now_ns(s);
+    sources_heard(s, peer);
+    sources_publish(s);
+}
+
+void shard_fail(struct shard *s, int rc)
+{
+    if (s->failure) return;
+    s->failure = rc;
+    for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++) {
+        struct request *r = s->active[i];
+        /* one that waits for credit comes back to shard_serve */
+        if (!r || r->sent < r->count) continue;
+        shard_complete(s, r);
+    }
+}
+
+static void add(uint64_t *to, const uint64_t *from)
+{
+    *to += __atomic_load_n(from, __ATOMIC_ACQUIRE);
+}
+
+void shard_add_counters(const struct shard *s, struct shard_counters *to)
+{
+#define ADD(to_stats, field, ...) add(&to->field, &s->counters.field);
+    SHARD_FIGURES(ADD)
+}
+
+/* Between two frames a replica has every age up to the gap, each for the same time. So this is
+ * exact at the borders of buckets: replicas with a longer gap spend the whole width of a bucket in
+ * it; those whose gap ends in the bucket, the part up to the gap. */
+static void add_ages(const struct shard *s, struct locus_histogram *to)
+{
+    double longer = 0, ages = 0;
+    for (unsigned i = LOCUS_HISTOGRAM_BUCKETS; i-- > 0;) {
+        uint64_t replicas = 0, us = 0;
+        add(&replicas, &s->histograms.gap[i].replicas);
+        add(&us, &s->histograms.gap[i].replica_us);
+        double begin = i == 0 ? 0 : (double)(UINT64_C(1) << i);
+        double width = (double)(UINT64_C(2) << i) - begin;
+        double last = 1e3 * (double)us - begin * (double)replicas;
+        to->count[i] += (uint64_t)(1e-6 * (longer * width + (last > 0 ? last : 0)));
+        longer += (double)replicas;
+    }
+    struct shard_counters c = {0};
+    shard_add_counters(s, &c);
+    ages = (double)to->sum + shard_aged_us(&c);
+    to->sum = ages < (double)(UINT64_MAX / 2) ? (uint64_t)ages : UINT64_MAX / 2;
+}
+
+void shard_add_histogram(const struct shard *s, enum locus_histogram_kind kind,
+                         struct locus_histogram *to)
+{
+    if (kind == LOCUS_RELOCATION_TIME) histogram_sum(to, &s->histograms.relocation);
+    if (kind == LOCUS_PARKED_TIME) histogram_sum(to, &s->histograms.parked);
+    if (kind == LOCUS_STALENESS) add_ages(s, to);
+    for (unsigned hops = 0; kind == LOCUS_HOPS && hops < SHARD_HOPS; hops++) {
+        add(&to->count[hops], &s->histograms.hops[hops]);
+        to->sum += hops * __atomic_load_n(&s->histograms.hops[hops], __ATOMIC_RELAXED);
+    }
+}
+
+void shard_add_rounds(const struct shard *s, struct locus_histogram *to)
+{
+    histogram_sum(to, &s->histograms.round);
+}
+
+size_t shard_asked_bytes(const struct shard *s, unsigned peer)
+{
+    return __atomic_load_n(&s->asked_bytes[peer], __ATOMIC_RELAXED);
+}

@@ -1,0 +1,237 @@
+#include "cluster/acceptor.h"
+
+#include "base/error.h"
+#include "cluster/streams.h"
+#include "net/forked.h"
+#include "net/strangers.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static const uint64_t SECOND_NS = 1000000000;
+/* for an earlier rank 0's port to become free */
+static const uint64_t PORT_TIMEOUT_NS = 2 * SECOND_NS;
+static const uint64_t PORT_RETRY_NS = 10000000;
+/* after accepting has failed: no descriptors, say */
+static const uint64_t ACCEPT_PAUSE_NS = 50000000;
+/* while descriptors wait to be closed, in all ... */
+static const uint64_t BEHIND_PAUSE_NS = 2000000;
+/* while the job runs: a flood of connections takes little of rank 0's time */
+static const uint64_t CALM_PAUSE_NS = 10000000;
+static const uint64_t BEHIND_MAX_NS = SECOND_NS; /* ... at most so long */
+enum { BEHIND_DESCRIPTORS = 32 };
+
+/* ---- accepting ---- */
+
+static void limit_unauthenticated(const struct acceptor *acceptor)
+{
+    struct strangers s = {.count = 0};
+    for (struct channel *c = acceptor->hub->last; c; c = c->previous)
+        if (c->rank < 0 && !c->is_closed) strangers_count(&s, c, c->is_challenged);
+    struct channel *leaves = strangers_leaves(&s, acceptor->members);
+    if (leaves) channel_close(leaves);
+}
+
+static unsigned channels_max(const struct acceptor *acceptor)
+{
+    return 2 * (STRANGERS_MAX + acceptor->members);
+}
+
+/* The system hands out the lowest that is free. -1: there is none, as accepting will find, too. */
+static int lowest_descriptor(void)
+{
+    int fd = eventfd(0, EFD_CLOEXEC);
+    if (fd >= 0) close(fd);
+    return fd;
+}
+
+/* nng closes descriptors one by one, some time after their connections were freed. On a busy
+ * machine it is slower than unauthenticated peers that come and go, and these would use up the
+ * descriptors of the process. If that does not get better, the descriptors in use belong to the
+ * application. */
+static bool is_behind(struct acceptor *acceptor, uint64_t now_ns)
+{
+    int fd = lowest_descriptor();
+    bool is_high = fd >
+                   acceptor->usual_descriptor + (int)acceptor->hub->channels + BEHIND_DESCRIPTORS;
+    if (!is_high) {
+        acceptor->behind_since_ns = 0;
+        return false;
+    }
+    if (acceptor->behind_since_ns == 0) acceptor->behind_since_ns = now_ns;
+    if (now_ns - acceptor->behind_since_ns < BEHIND_MAX_NS) return true;
+    acceptor->usual_descriptor = fd;
+    acceptor->behind_since_ns = 0;
+    return false;
+}
+
+/* Not before ending channels have ended: otherwise a flood of unauthenticated peers would fill the
+ * memory faster than it is freed. */
+static void accept_next(struct acceptor *acceptor)
+{
+    uint64_t now_ns = clock_now_ns();
+    acceptor->accept_ns = 0;
+    if (!acceptor->listener || acceptor->is_accepting ||
+        acceptor->hub->channels >= channels_max(acceptor))
+        return;
+    if (is_behind(acceptor, now_ns)) {
+        acceptor->accept_ns = now_ns + BEHIND_PAUSE_NS;
+        return;
+    }
+    acceptor->is_accepting = true;
+    nng_stream_listener_accept(acceptor->listener, acceptor->accepting);
+}
+
+static void take_unauthenticated(struct acceptor *acceptor, nng_stream *stream)
+{
+    if (acceptor->listener) limit_unauthenticated(acceptor);
+    if (acceptor->listener && channel_open(acceptor->hub, stream, clock_now_ns() + STRANGERS_NS))
+        return;
+    nng_stream_close(stream);
+    nng_stream_free(stream);
+}
+
+static void on_accepted(void *context)
+{
+    struct acceptor *acceptor = context;
+    hub_lock(acceptor->hub);
+    acceptor->is_accepting = false;
+    int result = nng_aio_result(acceptor->accepting);
+    if (result == 0) take_unauthenticated(acceptor, nng_aio_get_output(acceptor->accepting, 0));
+    if (result == NNG_ENOFILES) acceptor->lacks_descriptors = true;
+    if (result == 0 && acceptor->pause_ns == 0)
+        accept_next(acceptor);
+    else
+        acceptor->accept_ns = clock_now_ns() + (result ? ACCEPT_PAUSE_NS : acceptor->pause_ns);
+    if (acceptor->accept_ns) hub_note(acceptor->hub);
+    hub_unlock(acceptor->hub);
+}
+
+void acceptor_calm(struct acceptor *acceptor)
+{
+    acceptor->pause_ns = CALM_PAUSE_NS;
+}
+
+uint64_t acceptor_tick(struct acceptor *acceptor, uint64_t now_ns)
+{
+    if (now_ns >= acceptor->accept_ns) accept_next(acceptor);
+    return acceptor->accept_ns ? acceptor->accept_ns : HUB_NEVER;
+}
+
+/* ---- listening ---- */
+
+static int listening_failed(const char *shown, int result)
+{
+    const char *what = "rank 0 cannot listen at the rendezvous";
+    switch (result) {
+    case NNG_EADDRINUSE:
+        return error_set(
+            -EADDRINUSE,
+            "%s %.300s: the port is taken, by another program or by a cluster that still runs: end it, or "
+            "choose another port",
+            what, shown);
+    case NNG_EADDRINVAL:
+        return error_set(
+            -EINVAL,
+            "%s %.300s: this machine has no such address: give an address of the machine of rank 0",
+            what, shown);
+    case NNG_EPERM:
+        return error_set(-EACCES, "%s %.300s: it is not permitted: choose a port above 1023", what,
+                         shown);
+    case NNG_ENOFILES:
+        return error_set(-EMFILE, "%s %.300s: no descriptors are left: raise `ulimit -n`", what,
+                         shown);
+    default: return error_set(-EIO, "%s %.300s: %s", what, shown, nng_strerror(result));
+    }
+}
+
+static int not_on_loopback(const char *shown)
+{
+    return error_set(
+        -EACCES,
+        "the rendezvous %.300s is not on loopback, and the cluster has no secret: " SECRET_REMEDY
+        ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
+        shown);
+}
+
+static int listen_at(struct acceptor *acceptor, const char *url)
+{
+    nng_stream_listener *l;
+    int result = nng_stream_listener_alloc(&l, url);
+    if (result) return result;
+    /* By default nng's streams let small messages wait for acknowledgements of earlier ones. */
+    result = nng_stream_listener_set_bool(l, NNG_OPT_TCP_NODELAY, true);
+    if (result == 0) result = nng_stream_listener_listen(l);
+    if (result) {
+        nng_stream_listener_free(l);
+        return result;
+    }
+    acceptor->listener = l;
+    acceptor->fd = streams_descriptor_of_listener(l);
+    if (acceptor->fd >= 0) forked_register(acceptor->fd); /* no memory: children keep the port */
+    return 0;
+}
+
+static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_address *a)
+{
+    int result = NNG_EADDRINVAL;
+    for (unsigned i = 0; i < a->urls; i++) {
+        result = listen_at(acceptor, a->url[i]);
+        if (result == 0 || result == NNG_EADDRINUSE) return result;
+    }
+    return result;
+}
+
+static int start_listening(struct acceptor *acceptor, const struct rendezvous_address *a,
+                           uint64_t deadline_ns)
+{
+    const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
+    uint64_t until_ns = clock_now_ns() + PORT_TIMEOUT_NS;
+    if (until_ns > deadline_ns) until_ns = deadline_ns;
+    int result = listen_at_any(acceptor, a);
+    while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {
+        nanosleep(&pause, NULL);
+        result = listen_at_any(acceptor, a);
+    }
+    return result ? listening_failed(a->shown, result) : 0;
+}
+
+/* ---- life ---- */
+
+int acceptor_init(struct acceptor *acceptor, struct hub *hub, unsigned members)
+{
+    acceptor->hub = hub;
+    acceptor->members = members;
+    return nng_aio_alloc(&acceptor->accepting, on_accepted, acceptor) ? -ENOMEM : 0;
+}
+
+int acceptor_open(struct acceptor *acceptor, const struct rendezvous_address *a, bool loopback_only,
+                  uint64_t deadline_ns)
+{
+    struct rendezvous_address allowed = *a;
+    if (loopback_only && !rendezvous_address_keep_loopback(&allowed))
+        return not_on_loopback(a->shown);
+    int rc = start_listening(acceptor, &allowed, deadline_ns);
+    acceptor->usual_descriptor = lowest_descriptor();
+    return rc;
+}
+
+void acceptor_close(struct acceptor *acceptor)
+{
+    if (!acceptor->listener) return;
+    forked_unregister(acceptor->fd);
+    nng_stream_listener_close(acceptor->listener);
+    nng_stream_listener_free(acceptor->listener); /* returns when the descriptor is closed */
+    acceptor->listener = NULL;
+}
+
+void acceptor_stop(struct acceptor *acceptor)
+{
+    nng_aio_stop(acceptor->accepting);
+}
+
+void acceptor_fini(struct acceptor *acceptor)
+{
+    nng_aio_free(acceptor->accepting);
+}

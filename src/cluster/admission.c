@@ -1,0 +1,417 @@
+#include "cluster/admission.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+static const uint64_t SECOND_NS = 1000000000;
+static const uint64_t LAST_WORD_TIMEOUT_NS = SECOND_NS; /* for a node to hear why it must go */
+/* Between reports of those: who has another secret comes again until its time is over. */
+static const uint64_t TURNED_AWAY_NS = SECOND_NS, TURNED_AWAY_NS_MAX = 16 * SECOND_NS;
+enum { HELLO_SPARE = 64 << 10 };
+
+/* ---- refusing ---- */
+
+/* Who has come, and has proved itself if that is asked for. */
+struct visitor {
+    struct channel *channel;
+    const struct hello *hello;
+};
+
+/* That we know the secret, and say what `body` has. `v`: NULL, or who can tell. */
+static void put_proof(const struct admission *a, struct message *m, const struct visitor *v,
+                      const void *body, size_t body_bytes)
+{
+    unsigned char proof[SECRET_PROOF_BYTES] = {0};
+    if (v && v->channel->is_challenged) {
+        struct secret_claim claim = secret_claim_of(&v->channel->talk, SECRET_RENDEZVOUS, true);
+        claim.body = body;
+        claim.body_bytes = body_bytes;
+        secret_prove(&a->secret, &claim, proof);
+    }
+    message_put_bytes(m, proof, sizeof proof);
+}
+
+/* `v`: NULL, or who does not believe it without a proof. */
+static struct message *refusal_message(const struct admission *a, int rc, const char *sentence,
+                                       const struct visitor *v)
+{
+    struct message *m = message_new(MESSAGE_REFUSED);
+    message_put_u32(m, (uint32_t)-rc);
+    message_put_text(m, sentence);
+    if (m) put_proof(a, m, v, m->data + MESSAGE_HEADER_BYTES, m->bytes - MESSAGE_HEADER_BYTES);
+    return message_done(m);
+}
+
+static void refuse_with(struct channel *c, struct message *refusal)
+{
+    channel_send(c, refusal);
+    channel_finish(c, LAST_WORD_TIMEOUT_NS);
+}
+
+static void refuse(const struct admission *a, const struct visitor *v, int rc, const char *sentence)
+{
+    refuse_with(v->channel, refusal_message(a, rc, sentence, v));
+}
+
+/* The cluster cannot form: all peers that have come get the same sentence, and so do all that come
+ * later. */
+static void refuse_all(struct admission *a, int rc)
+{
+    a->state = ADMISSION_REFUSING;
+    a->refusal = rc;
+    /* they have been welcomed, with a proof */
+    members_send(a->members, refusal_message(a, rc, a->sentence, NULL));
+    members_dismiss(a->members, LAST_WORD_TIMEOUT_NS);
+}
+
+static void send_away(struct admission *a, struct channel *c)
+{
+    struct message *m = message_new(MESSAGE_AGAIN);
+    char reason[MESSAGE_TEXT_MAX];
+    snprintf(reason, sizeof reason, "another cluster, of %u nodes, has not ended there",
+             a->members->size);
+    message_put_text(m, reason);
+    channel_send(c, message_done(m));
+    channel_finish(c, LAST_WORD_TIMEOUT_NS);
+}
+
+/* ---- who is missing ---- */
+
+static bool has_not_joined(const struct member *m)
+{
+    return !m->has_joined;
+}
+
+static void describe_missing(const struct admission *a, double seconds,
+                             char sentence[MESSAGE_TEXT_MAX])
+{
+    char list[MEMBERS_LIST_BYTES];
+    bool are_many = members_list(a->members, has_not_joined, list);
+    int n = snprintf(
+        sentence, MESSAGE_TEXT_MAX, "%s of %u %s not joined after %g s; rendezvous %.100s%s", list,
+        a->members->size, are_many ? "have" : "has", seconds, a->shown,
+        a->acceptor->lacks_descriptors ? "; rank 0 has no descriptors left: raise `ulimit -n`"
+                                       : "");
+    if (a->turned_away_why[0])
+        snprintf(sentence + n, MESSAGE_TEXT_MAX - (size_t)n, "; refused was: %s",
+                 a->turned_away_why);
+}
+
+/* ---- joining ---- */
+
+static uint64_t random_id(void)
+{
+    uint64_t id = 0;
+    while (id == 0)
+        if (getrandom(&id, sizeof id, 0) != sizeof id) id = clock_now_ns();
+    return id;
+}
+
+static void say_who_was_turned_away(struct admission *a)
+{
+    char sentence[MESSAGE_TEXT_MAX];
+    if (a->turned_away == 0 || !a->members->member[0].channel) return;
+    int n = snprintf(sentence, sizeof sentence, "refused: %s", a->turned_away_why);
+    if (a->turned_away > 1)
+        snprintf(sentence + n, sizeof sentence - (size_t)n, " (and %u more)", a->turned_away - 1);
+    a->turned_away = 0;
+    members_send_one(&a->members->member[0], waiting_message(sentence));
+}
+
+/* The first member whose time for joining is over ends the cluster for all. */
+static unsigned shortest_timeout(const struct admission *a)
+{
+    const struct members *all = a->members;
+    unsigned shortest = a->peer_timeout_ms;
+    for (unsigned rank = 0; rank < all->size; rank++)
+        if (all->member[rank].peer_timeout_ms < shortest)
+            shortest = all->member[rank].peer_timeout_ms;
+    return shortest;
+}
+
+static void start_cluster(struct admission *a)
+{
+    struct message *m = message_new(MESSAGE_START);
+    const struct members *all = a->members;
+    unsigned peer_timeout_ms = shortest_timeout(a);
+    message_put_u64(m, random_id());
+    message_put_u32(m, a->shards);
+    message_put_u32(m, peer_timeout_ms);
+    message_put_u32(m, all->size);
+    for (unsigned rank = 0; rank < all->size; rank++) {
+        message_put_text(m, all->member[rank].address);
+        message_put_u32(m, all->member[rank].workers);
+    }
+    a->state = ADMISSION_COMPLETE;
+    secret_forget(&a->secret); /* whoever comes now is sent away */
+    acceptor_calm(a->acceptor);
+    a->waiting.since_ns = 0;
+    say_who_was_turned_away(a);
+    hub_agree(a->hub, peer_timeout_ms);
+    members_send(a->members, message_done(m));
+}
+
+static void welcome(struct admission *a, const struct visitor *v)
+{
+    const struct hello *h = v->hello;
+    struct member *m = &a->members->member[h->rank];
+    struct message *message = message_new(MESSAGE_WELCOME);
+    uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->timeout_ms * 1000000;
+    message_put_u32(message, a->peer_timeout_ms);
+    put_proof(a, message, v, NULL, 0);
+    *m = (struct member){.channel = v->channel,
+                         .workers = h->workers,
+                         .peer_timeout_ms = h->peer_timeout_ms,
+                         .has_joined = true};
+    memcpy(m->address, h->address, sizeof m->address);
+    channel_watch(v->channel, h->peer_timeout_ms);
+    channel_send(v->channel, message_done(message));
+    waiting_begin(&a->waiting);
+    if (deadline_ns < a->deadline_ns) {
+        a->deadline_ns = deadline_ns;
+        a->limit_s = h->join_timeout_ms / 1e3;
+    }
+    if (++a->joined == a->members->size) start_cluster(a);
+}
+
+/* Rank 0 is of our own process: nobody else comes before it. */
+static bool is_taken(const struct admission *a, const struct hello *h)
+{
+    return a->members->member[h->rank].has_joined ||
+           (h->rank == 0 && strcmp(h->address, a->ours.address) != 0);
+}
+
+static void refuse_twin(const struct admission *a, const struct visitor *v)
+{
+    const struct hello *h = v->hello;
+    char sentence[MESSAGE_TEXT_MAX];
+    const char *address = h->rank == 0 ? a->ours.address : a->members->member[h->rank].address;
+    snprintf(
+        sentence, sizeof sentence,
+        "rank %u of %u is taken: the node at %s joined with it, then the one at %s came; rendezvous %.200s",
+        h->rank, a->members->size, address, h->address, a->shown);
+    refuse(a, v, -EINVAL, sentence);
+}
+
+/* ---- who proves to know the secret ---- */
+
+/* The cluster continues to wait for the right node. Rank 0's member reports this on stderr, at most
+ * once a second, because a peer may try again and again. */
+static void turn_away(struct admission *a, struct channel *c, int rc)
+{
+    a->turned_away++;
+    hub_note(a->hub); /* for the report */
+    refuse_with(c, refusal_message(a, rc, a->turned_away_why, NULL));
+}
+
+static void turn_away_for_secret(struct admission *a, struct channel *c, unsigned rank,
+                                 const char *why)
+{
+    char peer[CHANNEL_PEER_BYTES];
+    channel_show_peer(c, peer);
+    snprintf(a->turned_away_why, sizeof a->turned_away_why, "node %u (%s) %s; " SECRET_REMEDY, rank,
+             peer, why);
+    turn_away(a, c, -EACCES);
+}
+
+static void challenge(struct admission *a, struct channel *c, const struct hello *h)
+{
+    if (!h->has_secret) {
+        turn_away_for_secret(a, c, h->rank, "does not know the cluster's secret");
+        return;
+    }
+    struct message *m = message_new(MESSAGE_CHALLENGE);
+    c->is_challenged = true;
+    secret_nonce(c->talk.our_nonce);
+    message_put_bytes(m, c->talk.our_nonce, sizeof c->talk.our_nonce);
+    channel_send(c, message_done(m));
+}
+
+/* ---- who comes ---- */
+
+/* As all others were: rank 0 waits until it has heard it. */
+static void refuse_too(const struct admission *a, struct channel *c, unsigned rank)
+{
+    c->rank = (int)rank;
+    refuse_with(c, refusal_message(a, a->refusal, a->sentence, NULL));
+}
+
+static void refuse_version(struct admission *a, struct channel *c, unsigned rank, unsigned version)
+{
+    char sentence[ADMISSION_WHY_BYTES];
+    snprintf(
+        sentence, sizeof sentence,
+        "rank %u speaks version %u of the protocol, rank 0 speaks %d: run the same version of locus on all nodes",
+        rank, version, MESSAGE_VERSION);
+    if (a->secret.is_known) { /* of another version nobody can tell whether it belongs here */
+        memcpy(a->turned_away_why, sentence, sizeof a->turned_away_why);
+        turn_away(a, c, -EPROTO);
+    } else {
+        memcpy(a->sentence, sentence, sizeof sentence);
+        refuse_all(a, -EPROTO);
+        refuse_too(a, c, rank);
+    }
+}
+
+static void let_in(struct admission *a, const struct visitor *v)
+{
+    const struct hello *h = v->hello;
+    v->channel->rank = (int)h->rank;
+    if (a->state == ADMISSION_GATHERING &&
+        hello_differs(h, &a->ours, a->shards, a->sentence, sizeof a->sentence))
+        refuse_all(a, -EINVAL);
+    if (a->state == ADMISSION_REFUSING)
+        refuse(a, v, a->refusal, a->sentence);
+    else if (is_taken(a, h))
+        refuse_twin(a, v);
+    else
+        welcome(a, v);
+}
+
+static void on_hello(struct admission *a, struct channel *c, const struct message_header *header,
+                     const void *body)
+{
+    struct hello h;
+    bool speaks_ours = header->version == MESSAGE_VERSION;
+    bool sound = speaks_ours ? hello_read(&h, body, header->length)
+                             : hello_read_rank(&h, body, header->length);
+    if (!sound || c->is_challenged)
+        channel_close(c);
+    else if (a->state == ADMISSION_COMPLETE)
+        send_away(a, c);
+    else if (!speaks_ours && a->state == ADMISSION_GATHERING)
+        refuse_version(a, c, h.rank, header->version);
+    else if (!speaks_ours)
+        refuse_too(a, c, h.rank);
+    else if (a->secret.is_known)
+        challenge(a, c, &h);
+    else if (h.has_secret)
+        turn_away_for_secret(a, c, h.rank, "knows a secret, but rank 0 of this cluster has none");
+    else
+        let_in(a, &(struct visitor){.channel = c, .hello = &h});
+}
+
+static void on_response(struct admission *a, struct channel *c, const struct message_header *header,
+                        const void *body)
+{
+    struct message_reader r = message_reader(body, header->length);
+    const unsigned char *nonce = message_get_bytes(&r, SECRET_NONCE_BYTES);
+    const unsigned char *proof = message_get_bytes(&r, SECRET_PROOF_BYTES);
+    struct hello h;
+    size_t bytes = (size_t)(r.end - r.at);
+    if (!proof || !c->is_challenged || !hello_read(&h, r.at, bytes)) {
+        channel_close(c);
+        return;
+    }
+    if (a->state == ADMISSION_COMPLETE) {
+        send_away(a, c);
+        return;
+    }
+    c->talk.their_rank = h.rank;
+    memcpy(c->talk.their_nonce, nonce, sizeof c->talk.their_nonce);
+    struct secret_claim theirs = secret_claim_of(&c->talk, SECRET_MEMBER, false);
+    theirs.body = r.at;
+    theirs.body_bytes = bytes;
+    if (!secret_check(&a->secret, &theirs, proof)) {
+        turn_away_for_secret(a, c, h.rank, "does not know the cluster's secret");
+        return;
+    }
+    let_in(a, &(struct visitor){.channel = c, .hello = &h});
+}
+
+void admission_message(struct admission *a, struct channel *c, const struct message_header *header,
+                       const void *body)
+{
+    if (header->type == MESSAGE_HELLO)
+        on_hello(a, c, header, body);
+    else if (header->type == MESSAGE_RESPONSE && header->version == MESSAGE_VERSION)
+        on_response(a, c, header, body);
+    else
+        channel_close(c);
+}
+
+/* ---- who goes ---- */
+
+static void give_up_joining(struct admission *a)
+{
+    describe_missing(a, a->limit_s, a->sentence);
+    refuse_all(a, -ETIMEDOUT);
+}
+
+/* When the time-out is over, members leave because others did not come: those are named. */
+void admission_lose(struct admission *a, unsigned rank, const char *reason)
+{
+    if (a->state != ADMISSION_GATHERING) return;
+    if (clock_now_ns() >= a->deadline_ns) {
+        give_up_joining(a);
+        return;
+    }
+    snprintf(a->sentence, sizeof a->sentence,
+             "rank %u of %u %.200s before all had joined; rendezvous %.200s", rank,
+             a->members->size, reason, a->shown);
+    refuse_all(a, -ECONNRESET);
+}
+
+/* ---- time ---- */
+
+static void report_missing(struct admission *a, uint64_t now_ns, uint64_t *due_ns)
+{
+    char sentence[MESSAGE_TEXT_MAX];
+    unsigned seconds = waiting_report(&a->waiting, now_ns, due_ns);
+    if (seconds == 0) return;
+    describe_missing(a, seconds, sentence);
+    members_send(a->members, waiting_message(sentence));
+}
+
+static void report_turned_away(struct admission *a, uint64_t now_ns, uint64_t *due_ns)
+{
+    if (a->turned_away > 0 && now_ns >= a->report_ns) {
+        say_who_was_turned_away(a);
+        a->report_ns = now_ns + a->report_pause_ns;
+        if (a->report_pause_ns < TURNED_AWAY_NS_MAX) a->report_pause_ns *= 2;
+    }
+    if (a->turned_away > 0 && a->report_ns < *due_ns) *due_ns = a->report_ns;
+}
+
+void admission_tick(struct admission *a, uint64_t now_ns, uint64_t *due_ns)
+{
+    if (a->state != ADMISSION_GATHERING) return;
+    if (now_ns >= a->deadline_ns) give_up_joining(a);
+    if (a->deadline_ns < *due_ns) *due_ns = a->deadline_ns;
+    report_missing(a, now_ns, due_ns);
+    report_turned_away(a, now_ns, due_ns);
+}
+
+/* ---- life ---- */
+
+int admission_init(struct admission *a, const struct rendezvous_config *c,
+                   const struct rendezvous_address *address, uint64_t deadline_ns)
+{
+    a->hello = hello_write(c, 0);
+    bool ok = a->hello && hello_read(&a->ours, a->hello->data + MESSAGE_HEADER_BYTES,
+                                     a->hello->bytes - MESSAGE_HEADER_BYTES);
+    if (!ok) return -ENOMEM;
+    memcpy(a->shown, address->shown, sizeof a->shown);
+    if (secret_copy(&a->secret, c->secret)) return -ENOMEM;
+    a->shards = c->node.shards ? c->node.shards : c->choice;
+    a->peer_timeout_ms = a->ours.peer_timeout_ms;
+    a->report_pause_ns = TURNED_AWAY_NS;
+    a->deadline_ns = deadline_ns;
+    a->limit_s = c->node.join_timeout_s;
+    return 0;
+}
+
+void admission_fini(struct admission *a)
+{
+    message_let_go(a->hello);
+    secret_forget(&a->secret);
+}
+
+void admission_begin(struct admission *a)
+{
+    /* A hello that differs from ours may be longer, but not as long as a message of a member. */
+    size_t hello_max = 2 * a->hello->bytes + HELLO_SPARE;
+    a->hub->unauthenticated_bytes_max = hello_max < MESSAGE_MAX ? hello_max : MESSAGE_MAX;
+}

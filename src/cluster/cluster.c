@@ -1,0 +1,459 @@
+#include "cluster/cluster.h"
+
+#include "base/condition.h"
+#include "base/error.h"
+#include "base/pinning.h"
+#include "cluster/address.h"
+#include "cluster/rendezvous.h"
+#include "net/forked.h"
+#include "net/mesh.h"
+#include "net/mesh_listener.h"
+#include "net/secret.h"
+#include "net/silence.h"
+#include "net/uring.h"
+#include "store/keyspace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOSS_BYTES = 320 };
+static_assert((int)MESH_ADDRESS_MAX == (int)RENDEZVOUS_ADDRESS_MAX,
+              "one list of addresses serves both");
+
+struct cluster {
+    int rank, size;
+    unsigned shards;
+    double join_timeout_s, peer_timeout_s;
+    struct secret secret;
+    int listener; /* of the data port while joining, else -1 */
+    struct rendezvous *rendezvous;
+    struct rendezvous_cluster agreed;
+    struct pinning_machine *machine;
+    struct pinning_plan *plan;
+    struct reactor **reactor; /* [shards] */
+    void (*lost)(void *context);
+    void *context;
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t noted;
+    bool has_reactors; /* all are open: a loss is told to them */
+    bool is_open;      /* atomic: all nodes have said so */
+    bool is_telling;   /* they are being told */
+    bool is_lost;      /* atomic: mesh_connect looks at it, too */
+    unsigned lost_rank;
+    char loss[LOSS_BYTES]; /* the sentence */
+};
+
+/* Losing a node. */
+
+/* The first loss counts: what follows is mostly its consequence. */
+static bool note_loss(struct cluster *c, unsigned rank, const char *reason, bool *has_reactors)
+{
+    bool first = false;
+    pthread_mutex_lock(&c->mutex);
+    *has_reactors = c->has_reactors;
+    if (!c->is_lost) {
+        first = c->is_telling = true;
+        __atomic_store_n(&c->is_lost, true, __ATOMIC_RELEASE);
+        c->lost_rank = rank;
+        const char *address = c->agreed.address && rank < (unsigned)c->size
+                                  ? c->agreed.address[rank]
+                                  : "unknown address";
+        snprintf(c->loss, sizeof c->loss, "node %u (%s) %s", rank, address, reason);
+        /* Called before any thread can see the loss, and so before any call ends because of it.
+         * From then on every call fails, even for rows that are here. */
+        c->lost(c->context);
+        pthread_cond_broadcast(&c->noted);
+    }
+    pthread_mutex_unlock(&c->mutex);
+    return first;
+}
+
+static void lose(struct cluster *c, unsigned rank, const char *reason)
+{
+    bool has_reactors;
+    if (!note_loss(c, rank, reason, &has_reactors)) return;
+    for (unsigned s = 0; has_reactors && s < c->shards; s++)
+        reactor_lose(c->reactor[s], rank, reason);
+    pthread_mutex_lock(&c->mutex);
+    c->is_telling = false;
+    pthread_cond_broadcast(&c->noted);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+/* Whoever found the loss has told the reactors of it and uses them no more. */
+static void await_told(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    while (c->is_telling) pthread_cond_wait(&c->noted, &c->mutex);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+/* If two nodes do not hear each other, only rank 0 can tell which is lost. And a node that fails to
+ * start ends its links; rank 0 knows the reason. */
+static void lost_by_link(void *context, unsigned rank, const char *reason)
+{
+    struct cluster *c = context;
+    bool is_clear = __atomic_load_n(&c->is_open, __ATOMIC_RELAXED) && !silence_is_reason(reason);
+    bool comes_back = rendezvous_report_lost(c->rendezvous, (int)rank, reason);
+    if (is_clear || !comes_back) lose(c, rank, reason);
+}
+
+/* For a moment, until a loss is noted. */
+static void await_note(struct cluster *c)
+{
+    uint64_t until_ns = clock_now_ns() + 1000000000;
+    pthread_mutex_lock(&c->mutex);
+    while (!c->is_lost && condition_wait(&c->noted, &c->mutex, until_ns)) continue;
+    pthread_mutex_unlock(&c->mutex);
+}
+
+/* If rank 0 has left because of another node's failure, it has said so on its links: that is used
+ * first. */
+static void lost_by_rendezvous(void *context, int rank, const char *reason)
+{
+    struct cluster *c = context;
+    if (rank == 0 && c->rank != 0) await_note(c);
+    lose(c, (unsigned)rank, reason);
+}
+
+int cluster_loss(struct cluster *c)
+{
+    int rc = 0;
+    pthread_mutex_lock(&c->mutex);
+    if (c->is_lost) rc = error_set(-ECONNRESET, "%s", c->loss);
+    pthread_mutex_unlock(&c->mutex);
+    return rc;
+}
+
+/* The rendezvous reports that a node was lost; it names the node on another thread, and not always
+ * at once. */
+static int await_loss(struct cluster *c, int rc)
+{
+    await_note(c);
+    await_note(c);
+    int loss = cluster_loss(c);
+    return loss ? loss : rc;
+}
+
+/* Joining. */
+
+static unsigned nodes_of_host(const struct cluster *c, unsigned *our_index)
+{
+    unsigned here = 0;
+    const char *ours = c->agreed.address[c->rank];
+    size_t host = (size_t)(strrchr(ours, ':') - ours);
+    for (int i = 0; i < c->size; i++) {
+        const char *other = c->agreed.address[i];
+        if (strncmp(other, ours, host) != 0 || strrchr(other, ':') != other + host) continue;
+        if (i == c->rank) *our_index = here;
+        here++;
+    }
+    return here;
+}
+
+/* Without a secret any program that reaches our ports could join. So programs on other machines
+ * cannot reach them, unless the configuration says otherwise. */
+static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
+{
+    return !c->secret.is_known && !mesh_is_told_where(config->listen);
+}
+
+/* By the machine, as if all nodes were on one host: rank 0 does not know more before the others
+ * have come. And as many as the tables need. */
+static unsigned choose_shards(const struct cluster *c, const struct locus_config *config)
+{
+    unsigned choice = pinning_choose_shards(c->machine, 1, config->workers);
+    unsigned needed = keyspace_shards_needed(config->tables, config->table_count);
+    return choice > needed ? choice : needed;
+}
+
+static int join_rendezvous(struct cluster *c, const struct locus_config *config,
+                           const char *data_address)
+{
+    const struct rendezvous_config r = {
+        .node = *config,
+        .data_address = data_address,
+        .choice = choose_shards(c, config),
+        .secret = &c->secret,
+        .loopback_only = stays_on_loopback(c, config),
+        .lost = lost_by_rendezvous,
+        .context = c,
+    };
+    int rc = rendezvous_join(&r, &c->rendezvous, &c->agreed);
+    if (rc) return rc;
+    c->shards = c->agreed.shards;
+    c->peer_timeout_s = c->agreed.peer_timeout_s;
+    return 0;
+}
+
+static int listen_for_peers(struct cluster *c, const struct locus_config *config,
+                            char address[MESH_ADDRESS_MAX])
+{
+    const struct mesh_place place = {
+        .listen = config->listen,
+        .rendezvous = config->rendezvous,
+        .loopback_only = stays_on_loopback(c, config),
+        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+    };
+    return mesh_listen(&place, &c->listener, address);
+}
+
+static int join(struct cluster *c, const struct locus_config *config)
+{
+    char data_address[MESH_ADDRESS_MAX];
+    /* its form is the first thing to be wrong */
+    struct rendezvous_address rendezvous;
+    /* an unknown machine: nothing is pinned */
+    if (pinning_machine_load(c->machine, NULL, NULL)) c->machine->cores = 0;
+    int rc = rendezvous_address_parse(&rendezvous, config->rendezvous);
+    if (rc == 0) rc = secret_read(&c->secret);
+    if (rc == 0) rc = listen_for_peers(c, config, data_address);
+    if (rc == 0) rc = join_rendezvous(c, config, data_address);
+    if (rc) return rc;
+    c->reactor = calloc(c->shards, sizeof(struct reactor *));
+    return c->reactor ? 0 : error_set(-ENOMEM, "no memory for %u shards", c->shards);
+}
+
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
+{
+    struct cluster *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c) return error_set(-ENOMEM, "no memory for a cluster");
+    pthread_mutex_init(&c->mutex, NULL);
+    condition_init(&c->noted);
+    c->listener = -1;
+    c->rank = config->rank;
+    c->size = config->size;
+    c->join_timeout_s = config->join_timeout_s;
+    c->lost = lost;
+    c->context = context;
+    c->machine = calloc(1, sizeof *c->machine);
+    c->plan = calloc(1, sizeof *c->plan);
+    int rc = c->machine && c->plan ? join(c, config)
+                                   : error_set(-ENOMEM, "no memory for a pinning plan");
+    if (rc) {
+        cluster_free(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+unsigned cluster_shards(const struct cluster *c)
+{
+    return c->shards;
+}
+
+static void close_sockets(const int *fd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fd[i] >= 0) forked_end(fd[i]);
+}
+
+struct binding {
+    const struct pinning_machine *machine;
+    struct pinning_place place;
+};
+
+static void bind_range(void *binding, void *from, size_t bytes)
+{
+    const struct binding *b = binding;
+    pinning_bind_memory(b->machine, from, bytes, b->place); /* refused: slower, not wrong */
+}
+
+/* Called before any thread touches the memory: otherwise all rows would lie near the thread that
+ * writes the first values. */
+static void bind_memory(const struct cluster *c, const struct store *store, unsigned shard)
+{
+    struct binding b = {c->machine, c->plan->shard[shard]};
+    store_ranges(store, shard, bind_range, &b);
+}
+
+/* Opens a reactor for every shard; fd[peer * shards + shard] are taken over. */
+static int open_reactors(struct cluster *c, const struct node_plan *plan, const int *fd)
+{
+    int rc = 0, own[RENDEZVOUS_NODES_MAX];
+    for (unsigned s = 0; s < c->shards; s++) {
+        for (int peer = 0; peer < c->size; peer++) own[peer] = fd[(size_t)peer * c->shards + s];
+        const struct reactor_config r = {
+            .plan = plan,
+            .shard = s,
+            .fd = own,
+            .peer_timeout_s = c->peer_timeout_s,
+            .place = c->plan->shard[s],
+            .yields = cluster_shares_cores(c),
+            .completed = plan->completed,
+            .lost = lost_by_link,
+            .context = c,
+        };
+        if (rc) {
+            close_sockets(own, (size_t)c->size);
+            continue;
+        }
+        bind_memory(c, plan->store, s);
+        rc = reactor_open(&r, &c->reactor[s]);
+    }
+    return rc;
+}
+
+static void plan_threads(struct cluster *c)
+{
+    unsigned our_index = 0, most = 0, here = nodes_of_host(c, &our_index);
+    for (int i = 0; i < c->size; i++)
+        if (c->agreed.workers[i] > most) most = c->agreed.workers[i];
+    pinning_plan(c->machine, here, our_index, c->shards, most, c->plan);
+}
+
+/* As cluster_loss, but leaves the sentence of what has failed here. */
+static bool has_lost(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    bool is_lost = c->is_lost;
+    pthread_mutex_unlock(&c->mutex);
+    return is_lost;
+}
+
+/* The others wait for this node: they hear why it does not come. */
+static void report_failure(struct cluster *c)
+{
+    char reason[LOSS_BYTES];
+    snprintf(reason, sizeof reason, "could not start: %s", locus_error());
+    rendezvous_report_lost(c->rendezvous, c->rank, reason);
+}
+
+/* Not before all have heard why: else the end of these connections would be what they hear of. */
+static void give_up_links(struct cluster *c, const int *fd, size_t links)
+{
+    if (!has_lost(c)) report_failure(c);
+    rendezvous_await_verdict(c->rendezvous);
+    close_sockets(fd, links);
+}
+
+static int connect_links(struct cluster *c, const struct node_plan *plan)
+{
+    size_t links = (size_t)c->shards * (unsigned)c->size;
+    int *fd = malloc(links * sizeof *fd);
+    if (!fd) return error_set(-ENOMEM, "no memory for %zu links", links);
+    const struct mesh_config m = {
+        .cluster = c->agreed.id,
+        .rank = (unsigned)c->rank,
+        .size = (unsigned)c->size,
+        .shards = c->shards,
+        .address = (const char(*)[MESH_ADDRESS_MAX])c->agreed.address,
+        .listener = c->listener,
+        .secret = &c->secret,
+        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+        .report_ns = UINT64_C(10000000000),
+        .cancel = &c->is_lost,
+    };
+    int rc = mesh_connect(&m, fd);
+    secret_forget(&c->secret);
+    c->listener = -1;
+    if (rc == 0)
+        rc = open_reactors(c, plan, fd);
+    else
+        give_up_links(c, fd, links);
+    free(fd);
+    return rc;
+}
+
+/* The rendezvous may report a loss at any time after joining. We must look for one that came before
+ * this. */
+static int announce_reactors(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    c->has_reactors = true;
+    pthread_mutex_unlock(&c->mutex);
+    return cluster_loss(c);
+}
+
+int cluster_start(struct cluster *c, const struct node_plan *plan)
+{
+    const struct meeting opening = {.name = "locus_open"};
+    struct word nothing = {.rc = 0};
+    plan_threads(c);
+    /* Before there are links, whose end would speak faster than the report. */
+    int rc = uring_check((unsigned)c->size, 1);
+    if (rc == 0) rc = connect_links(c, plan);
+    if (rc == -ECANCELED) rc = cluster_loss(c);
+    if (rc == 0) rc = announce_reactors(c);
+    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
+    if (rc && !has_lost(c)) report_failure(c);
+    if (rc == 0) rc = cluster_agree(c, &opening, &nothing);
+    if (rc == 0) __atomic_store_n(&c->is_open, true, __ATOMIC_RELAXED);
+    for (unsigned s = 0; s < c->shards && rc == 0; s++) reactor_all_run(c->reactor[s]);
+    return rc;
+}
+
+struct reactor **cluster_reactors(struct cluster *c)
+{
+    return c->reactor;
+}
+
+bool cluster_shares_cores(const struct cluster *c)
+{
+    return !c->plan->has_own_core;
+}
+
+int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
+{
+    struct cluster *c = cluster;
+    int rc = cluster_loss(c);
+    if (rc == 0) rc = rendezvous_agree(c->rendezvous, meeting, w);
+    return rc == -ECONNRESET ? await_loss(c, rc) : rc;
+}
+
+int cluster_absent(struct cluster *c, bool absent)
+{
+    if (absent) rendezvous_absent(c->rendezvous);
+    int rc = absent ? 0 : rendezvous_present(c->rendezvous);
+    return rc == -ECONNRESET ? await_loss(c, rc) : rc;
+}
+
+/* Leaving. */
+
+/* Each may tell all others of a loss until it has stopped. */
+static void end_reactors(struct cluster *c)
+{
+    for (unsigned s = 0; c->reactor && s < c->shards; s++)
+        if (c->reactor[s]) reactor_stop(c->reactor[s]);
+    await_told(c);
+    /* Each waits for all readers that the store knows, including the other shards: so none is freed
+     * before. */
+    for (unsigned s = 0; c->reactor && s < c->shards; s++)
+        if (c->reactor[s]) reactor_fini(c->reactor[s]);
+    for (unsigned s = 0; c->reactor && s < c->shards; s++) {
+        if (c->reactor[s]) reactor_free(c->reactor[s]);
+        c->reactor[s] = NULL;
+    }
+}
+
+int cluster_leave(struct cluster *c)
+{
+    int rc = cluster_loss(c);
+    if (rc == 0) rc = rendezvous_leave(c->rendezvous);
+    end_reactors(c);
+    int loss = cluster_loss(c);
+    return loss ? loss : rc;
+}
+
+void cluster_free(struct cluster *c)
+{
+    if (!c) return;
+    rendezvous_stop(c->rendezvous); /* first: until then it may tell the reactors of a loss */
+    end_reactors(c);
+    rendezvous_free(c->rendezvous); /* last: until then they may tell it of one */
+    if (c->listener >= 0) forked_end(c->listener);
+    if (c->machine) pinning_machine_fini(c->machine);
+    pthread_cond_destroy(&c->noted);
+    pthread_mutex_destroy(&c->mutex);
+    secret_forget(&c->secret);
+    free(c->reactor);
+    free(c->machine);
+    free(c->plan);
+    free(c);
+}

@@ -1,0 +1,96 @@
+/*
+ * member.h - a node's side of its connection to rank 0: its state, and its reactions to rank 0's
+ * messages. Rank 0 has a connection to itself, too.
+ *
+ * Callers   under the hub's lock; the hub's thread for messages
+ * Memory    the struct, of rendezvous.c
+ * Waiting   member_wait(), joining_reach_rank_0()
+ * Life      as the rendezvous
+ */
+#ifndef LOCUS_CLUSTER_MEMBER_H
+#define LOCUS_CLUSTER_MEMBER_H
+
+#include "base/reminder.h"
+#include "cluster/address.h"
+#include "cluster/agreement.h"
+#include "cluster/hub.h"
+#include "cluster/meeting.h"
+#include "net/secret.h"
+
+/* For rank 0 to say whom it lost first. */
+#define VERDICT_TIMEOUT_NS UINT64_C(1000000000)
+
+/* A node that finds more of them silent was itself cut off. */
+enum { MEMBER_SILENT_MAX = 16 };
+
+/*
+ *         HELLO sent        WELCOME         START         LEAVE sent
+ *   AWAY ------------> GREETED --> WELCOMED ------> RUNNING -------> LEAVING ---> LEFT
+ *    ^                 |  |  ^        |                |                |
+ *    |                 |  +--+        |                |                |
+ *    |                 |  CHALLENGE: RESPONSE sent     |                |
+ *    +--ended, AGAIN---+--> FAILED <--+                +----> LOST <----+
+ *       or, with a secret, REFUSED without a proof
+ */
+enum member_phase { AWAY, GREETED, WELCOMED, FAILED, RUNNING, LEAVING, LEFT, LOST };
+
+struct rendezvous {
+    struct hub hub; /* its lock is ours */
+    bool has_hub, is_stopped;
+    struct server *server; /* on rank 0 */
+    enum member_phase phase;
+    unsigned rank, size;
+    struct rendezvous_address address;
+    struct channel *channel; /* to rank 0; NULL: none */
+    struct secret secret;
+    struct message *hello; /* the last that was sent */
+    bool has_doubted;      /* has said that somebody answers who has proved nothing */
+    struct rendezvous_cluster cluster;
+    char notice[2 * MESSAGE_TEXT_MAX]; /* for stderr, printed by the thread that waits */
+
+    struct reminder joining;
+    uint64_t deadline_ns;            /* of joining */
+    uint64_t greeted_ns;             /* when the last hello was sent */
+    char obstacle[MESSAGE_TEXT_MAX]; /* why the last attempt to reach rank 0 failed */
+    int obstacle_rc;                 /* what joining returns if that stays so */
+    int failure;
+    char sentence[MESSAGE_TEXT_MAX]; /* why joining has failed */
+
+    enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* the state of a caller */
+    /* rank 0 has acknowledged that this node takes part again */
+    bool is_known_present;
+    struct word answer; /* of the last barrier */
+
+    bool has_reported, has_reported_failure;          /* any loss; one that is none of silence */
+    unsigned silent[MEMBER_SILENT_MAX], silent_count; /* whose silence was reported */
+    /* when it is clear whether rank 0 is silent or we were cut off; 0: nothing to clear up */
+    uint64_t clear_ns;
+    unsigned lost_rank;
+    char lost_reason[MESSAGE_TEXT_MAX];
+    bool may_tell, has_told; /* the callback */
+    void (*lost)(void *context, int rank, const char *reason);
+    void *context;
+};
+
+/* Callbacks for the hub. The context is the struct. */
+extern const struct hub_events member_events;
+
+void member_hang_up(struct rendezvous *);
+/* To rank 0; nowhere once its connection has ended. Takes over the message. */
+void member_send(struct rendezvous *, struct message *);
+/* Releases the lock for a moment if there is something to print. */
+void member_print_notice(struct rendezvous *);
+/* Waits until something has changed. It will, because rank 0 must send heartbeats, and watches all
+ * other nodes. */
+void member_wait(struct rendezvous *);
+
+/* ---- the way into the cluster (joining.c): on the thread that joins ---- */
+
+/* Before anything is sent. 0 or -EINVAL, with the sentence. */
+int joining_check(const struct rendezvous_config *);
+/* Tries to reach rank 0 until the deadline of joining; every 10 s a line on stderr says what it
+ * waits for. Returns 0 if the cluster runs, or was lost or left meanwhile; otherwise as
+ * rendezvous_join(). */
+int joining_reach_rank_0(struct rendezvous *, const struct rendezvous_config *);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * message.h - what members and rank 0 say to each other, as bytes. No I/O here.
+ *
+ *   message = magic (4 bytes), protocol version (2), type (2), length of the body (4), body
+ *   text    = length (4 bytes) and as many bytes
+ *
+ * All little-endian. A received message is valid only if the reader below found all of it in the
+ * bytes: after decoding, call message_read_all().
+ *
+ *      member                     rank 0
+ *      HELLO              ->
+ *                         <-      CHALLENGE, when the cluster has a secret
+ *      RESPONSE           ->
+ *                         <-      WELCOME, or REFUSED (with the sentence), or AGAIN (another
+ *                                 cluster is still here)
+ *                         <-      START, when all have come
+ *      BARRIER            ->
+ *                         <-      RELEASE, when all have come who are not absent
+ *      ABSENT             ->      nobody here takes part in barriers meanwhile, or
+ *                         <-      PRESENT: somebody does again: between two barriers that belong
+ *                                 together it comes after the second
+ *      REPORT             ->      a link to that rank ended, say
+ *                         <-      LOST, once, to all: the cluster has failed
+ *      LEAVE              ->
+ *                         <-      LEFT, when all leave
+ *      HEARTBEAT          ->  <-  when there was nothing else to say for a while
+ *                         <-      WAITING, after 10 s, and every 10 s: who is missing, for stderr
+ *
+ * After REFUSED, AGAIN, LOST and LEFT the member ends the connection, and rank 0 waits for that.
+ * The end is the acknowledgement, so no message is lost in a socket that is closed with unread
+ * bytes.
+ *
+ * A member that knows a secret gives up joining only for what comes with a proof, or after the
+ * WELCOME: all else may be somebody else's who listens there, and it tries again.
+ *
+ * The header, the first two numbers of HELLO (rank and size), the errno and sentence of REFUSED,
+ * and AGAIN are the same in all versions, so that nodes of different versions can tell each other
+ * what is wrong.
+ *
+ * Memory    malloc, with a count of references, which the hub's lock protects once the message was
+ *           given to a channel
+ * Waiting   never
+ * Life      message_new, message_put_..., message_done; channels send it, and the last one frees it
+ */
+#ifndef LOCUS_CLUSTER_MESSAGE_H
+#define LOCUS_CLUSTER_MESSAGE_H
+
+#include "cluster/meeting.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
+enum {
+    MESSAGE_VERSION = 11,
+    MESSAGE_HEADER_BYTES = 12,
+    MESSAGE_GOES_ON = 1, /* flags of BARRIER */
+    MESSAGE_NEEDS_ALL = 2,
+    MESSAGE_ERRNO_MAX = 4095,
+    MESSAGE_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
+};
+
+enum message_type {
+    MESSAGE_HELLO = 1, /* rank, size, what hello.h says */
+    MESSAGE_CHALLENGE, /* nonce (32; secret.h) */
+    /* nonce (32), proof (32) that covers the rest: the body of HELLO again */
+    MESSAGE_RESPONSE,
+    MESSAGE_WELCOME, /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
+    /* errno (4), the sentence; proof (32) that covers both; zeros if there is no secret, or the
+     * member has not proved that it knows it */
+    MESSAGE_REFUSED,
+    MESSAGE_AGAIN, /* the reason */
+    /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers
+     * (4) */
+    MESSAGE_START,
+    MESSAGE_HEARTBEAT,
+    /* flags (4): 1: all that come to this one come to the next one, too; 2: it needs all nodes;
+     * name; a word: errno (4), sentence or text, count of numbers (4), the numbers (8 each) */
+    MESSAGE_BARRIER,
+    MESSAGE_RELEASE, /* the word that all hear */
+    MESSAGE_WAITING, /* the sentence */
+    MESSAGE_LEAVE,
+    MESSAGE_LEFT,
+    MESSAGE_REPORT, /* rank (4), the reason */
+    MESSAGE_LOST,   /* rank (4), the reason */
+    /* 1 or 0 (4): from now on count me as arrived at every barrier; no longer */
+    MESSAGE_ABSENT,
+    MESSAGE_PRESENT, /* the answer to 0, when no barrier under way needs another one */
+};
+
+/* ---- writing ---- */
+
+struct message {
+    unsigned references;
+    bool failed;
+    size_t bytes, capacity;
+    unsigned char *data;
+};
+
+/* NULL: no memory. All of the following accept NULL. */
+struct message *message_new(enum message_type);
+void message_put_u32(struct message *, uint32_t);
+void message_put_u64(struct message *, uint64_t);
+void message_put_text(struct message *, const char *);
+void message_put_word(struct message *, const struct word *);
+void message_put_bytes(struct message *, const void *, size_t bytes);
+/* Fills in the length and returns the message. Returns NULL, and the message is gone, if there was
+ * no memory or it is too long. */
+struct message *message_done(struct message *);
+
+struct message *message_hold(struct message *);
+void message_let_go(struct message *);
+
+/* ---- reading ---- */
+
+struct message_header {
+    uint32_t magic;
+    unsigned version, type;
+    uint32_t length;
+};
+struct message_header message_header(const unsigned char bytes[MESSAGE_HEADER_BYTES]);
+
+/* Takes values from the front; past the end, or after any error, all values are 0. */
+struct message_reader {
+    const unsigned char *at, *end;
+    bool failed;
+};
+struct message_reader message_reader(const void *body, size_t bytes);
+uint32_t message_get_u32(struct message_reader *);
+uint64_t message_get_u64(struct message_reader *);
+/* Returns `bytes` bytes in place; NULL: there are fewer. */
+const unsigned char *message_get_bytes(struct message_reader *, size_t bytes);
+/* Returns a text in place, without a terminating 0. */
+struct message_slice {
+    const char *at;
+    size_t bytes;
+};
+struct message_slice message_get_slice(struct message_reader *);
+/* Returns a text that can be shown: cut to `capacity`, with control characters replaced. */
+void message_get_text(struct message_reader *, char *text, size_t capacity);
+void message_show(struct message_slice, char *text, size_t capacity);
+/* false: message_put_word() cannot have written this. */
+bool message_get_word(struct message_reader *, struct word *);
+/* Was everything there, and nothing more? */
+bool message_read_all(const struct message_reader *);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * node.h - the parts of a node: the store, its workers, and their collectives.
+ *
+ * Memory    allocated by locus_open(), released by locus_close()
+ * Waiting   only in collectives
+ * Life      locus_open ... locus_close
+ */
+#ifndef LOCUS_WORKER_NODE_H
+#define LOCUS_WORKER_NODE_H
+
+#include "base/figures.h"
+#include "cluster/cluster.h"
+#include "cluster/collective.h"
+#include "net/forked.h"
+#include "protocol/plan.h"
+#include "store/rows.h"
+#include "worker/operation.h"
+#include "worker/sample.h"
+#include "locus.h"
+
+#include <sys/types.h>
+
+struct metrics;
+struct observer;
+struct share;
+struct team;
+
+/* Where an access was served; the first two are what row_read and row_write return. */
+enum { COUNT_LOCAL, COUNT_REPLICA = ROW_ON_REPLICA, COUNT_REMOTE, COUNT_PLACES };
+
+/* Written by one thread, read by any: relaxed, never shared between writers. */
+struct worker_counters {
+    union {
+        struct {
+            WORKER_FIGURES(FIGURE_FIELD)
+        };
+        struct {
+            uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES]; /* keys */
+        };
+    };
+};
+static_assert(offsetof(struct worker_counters, pushed_remote) ==
+                  offsetof(struct worker_counters, pushed[COUNT_REMOTE]),
+              "the table has them in the order of places");
+
+/* The number of keys of a call that one thread handles together; those that are not here are
+ * stored by position. */
+enum { CALL_CHUNK = 1024 };
+
+/* In parts, by which threads write to them at run time. Loaders read a worker's first part with
+ * every call; if the counters that the worker writes with every key were there, too, loaders and
+ * worker would wait for each other each time. */
+struct locus_worker {
+    /* Written by no thread, except `bound`, and what locus_use_threads() sets. */
+    struct store *store; /* the node's */
+    /* atomic: its only partition; NULL: there are several, or an observer looks */
+    struct partition *only;
+    /* Keys below it may be accessed: all; none while it is closed, in a forked child, and once a
+     * node was lost: call_why_not() knows which. */
+    uint64_t bound;
+    locus *node;
+    int id;
+    struct missed_row *missed;     /* [chunk] */
+    size_t chunk;                  /* keys that are handled together: CALL_CHUNK a thread */
+    struct team *team;             /* helps with many keys; NULL: nobody does */
+    float *scratch;                /* for two of the longest rows, while one is changed */
+    struct copies *copies;         /* of rows that others write, too; NULL: there are none */
+    struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
+    struct observer *observer;     /* NULL: nobody asked for metrics */
+    /* calls that take the long way: an observer looks, replicas may be too old, or steps have
+     * numbers */
+    bool looks_closer;
+    /* The worker. */
+    struct worker_counters counters __attribute__((aligned(64)));
+    struct reader reader;
+    /* Written by the worker, and by shards that complete something. Only with other nodes. */
+    struct operations operations __attribute__((aligned(64)));
+    /* Written by the worker, read by loaders. */
+    locus_clock clock __attribute__((aligned(64)));
+    /* for bounds: 0 until it first opens, then its clock, INT64_MAX when closed */
+    locus_clock progress;
+    /* of locus_bound: clocks that the copies were behind the worker's */
+    struct locus_histogram behind;
+    /* Loaders, too. */
+    struct samples samples __attribute__((aligned(64))); /* open ones */
+    uint64_t signaled;                                   /* keys */
+    unsigned loaders;                                    /* open ones */
+} __attribute__((aligned(128)));
+
+struct locus_loader {
+    locus_worker *worker;
+    struct intent_stream **stream; /* as the worker's */
+};
+
+struct locus {
+    struct store store;
+    struct collective collective;
+    /* of opening and closing workers, and of telling the cluster that all have closed */
+    pthread_mutex_t presence;
+    struct cluster *cluster; /* NULL in a cluster of one */
+    struct node_plan plan;
+    bool has_store;
+    bool is_closed;  /* and what is left of it is kept: base/closed.h */
+    pid_t process;   /* that it belongs to */
+    bool is_foreign; /* this process was forked by that one */
+    struct forked_watch forked;
+    int rank, size;
+    unsigned workers;
+    locus_clock reported; /* atomic: call_report_clock() */
+    uint64_t waiting_keys;
+    bool moves;                /* rows may move between nodes, or have replicas */
+    bool heeds_intents;        /* shards act on them */
+    bool is_observed;          /* it serves metrics, and workers have observers */
+    struct intents **intents;  /* [shards] */
+    const locus_clock **clock; /* [workers] */
+    struct clocks **clocks;    /* [shards] */
+    /* [shards] whose replicas may be too old to be read; NULL: there is no bound */
+    const struct sources **sources;
+    const locus_clock **progress; /* [workers] */
+    uint64_t **posted;            /* [workers], to each shard */
+    uint64_t distributions;       /* ever registered */
+    struct share *share;          /* of checkpoints; NULL: there was none */
+    locus_worker *worker;         /* [workers]; a closed one may be opened again */
+    struct metrics *metrics;      /* NULL: not switched on */
+    struct journal *journal;      /* likewise */
+};
+
+/* Of a node of several. */
+static inline const struct shard *node_shard(const locus *n, unsigned shard)
+{
+    return reactor_shard(cluster_reactors(n->cluster)[shard]);
+}
+
+/* One writer: no locked instruction. */
+static inline void counter_add(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+}
+
+#endif
