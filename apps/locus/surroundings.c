@@ -1,6 +1,6 @@
 #include "surroundings.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "cluster/address.h"
 #include "cluster/environment.h"
 #include "cluster/rendezvous.h"
@@ -238,7 +238,7 @@ static bool check_listen(struct findings *all, const char *rendezvous, bool has_
     const struct mesh_place place = {.listen = listen,
                                      .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
                                      .loopback_only = !has_secret && !mesh_is_told_where(listen),
-                                     .deadline_ns = clock_now_ns() + RESOLVE_NS};
+                                     .deadline_ns = time_now_ns() + RESOLVE_NS};
     int rc = mesh_listen(&place, &fd, address);
     if (fd >= 0) close(fd);
     port_release(&own);

@@ -4,7 +4,7 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "base/pinning.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "intents/intents.h"
 #include "sim/protocol/joined.h"
 #include "store/dirty_set.h"

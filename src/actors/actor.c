@@ -1,7 +1,7 @@
 #include "actors/actor.h"
 
 #include "base/error.h"
-#include "base/footprint.h"
+#include "base/process.h"
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/backlog.h"

@@ -4,9 +4,9 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "actors/turn.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 #include "net/forked.h"
 #include "net/uring.h"
 
@@ -103,13 +103,13 @@ static void platform_complete(void *context, struct request *request, int rc)
 static uint64_t platform_now_ns(void *context)
 {
     (void)context;
-    return clock_now_ns();
+    return time_now_ns();
 }
 
 static uint64_t platform_cpu_ns(void *context)
 {
     (void)context;
-    return clock_cpu_ns();
+    return time_cpu_ns();
 }
 
 static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f,
@@ -354,7 +354,7 @@ static void sleep_until_news(struct reactor *r)
     if (due_ns < until) until = due_ns;
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
     turn_look(&r->shared.turn);
-    if (until <= clock_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
+    if (until <= time_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
     r->until_ns = until;
     __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);
     if (turn_leave(&r->shared.turn, may_be_helped(r))) {
@@ -362,7 +362,7 @@ static void sleep_until_news(struct reactor *r)
         turn_take_back(&r->shared.turn);
     }
     uring_get_up(r->uring);
-    r->slept_ns = clock_now_ns();
+    r->slept_ns = time_now_ns();
 }
 
 /* Leave its turns to a worker that waits? Not soon after others wanted the thread: to wake it each
@@ -384,7 +384,7 @@ static void poll_gently(const struct reactor *r)
 static void *run(void *argument)
 {
     struct reactor *r = argument;
-    uint64_t now = clock_now_ns(), busy = now;
+    uint64_t now = time_now_ns(), busy = now;
     while (!is_finished(r, now)) {
         unsigned work = uring_poll(r->uring, now);
         handle_loss(r);
@@ -399,7 +399,7 @@ static void *run(void *argument)
             poll_gently(r);
         else
             sleep_until_news(r);
-        now = clock_now_ns();
+        now = time_now_ns();
     }
     uring_stop(r->uring);
     return NULL;
@@ -411,7 +411,7 @@ static void *start(void *argument)
     pinning_apply(r->place); /* refused: slower, not wrong */
     pinning_shorten_slices();
     __atomic_store_n(&r->shared.thread, gettid(), __ATOMIC_RELAXED);
-    int rc = uring_start(r->uring, clock_now_ns());
+    int rc = uring_start(r->uring, time_now_ns());
     if (rc) r->lost(r->context, r->shard.rank, locus_error());
     return run(r);
 }
@@ -458,7 +458,7 @@ static void give_turn(struct reactor *r)
 /* A worker that gets no core while it has the turn would make peers take the node for lost. */
 static bool is_as_soon(struct reactor *r)
 {
-    uint64_t now = clock_now_ns();
+    uint64_t now = time_now_ns();
     if (now - r->soon_ns > SOON_NS) {
         pid_t thread = __atomic_load_n(&r->shared.thread, __ATOMIC_RELAXED);
         r->soon_ns = now;
@@ -478,7 +478,7 @@ bool reactor_help_begin(struct reactor *r)
 bool reactor_help(struct reactor *r)
 {
     if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
-    uint64_t now = clock_now_ns();
+    uint64_t now = time_now_ns();
     unsigned work = uring_poll_shared(r->uring, now) + serve_inboxes(r);
     r->due_ns = shard_turn(&r->shard, now);
     outbox_flush(&r->outbox, now, flush_link, r);
@@ -517,12 +517,12 @@ int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
 {
     static const struct timespec pause = {.tv_nsec = 500000};
     struct question q = {.index = index, .answer = out};
-    uint64_t until_ns = clock_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
+    uint64_t until_ns = time_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
     wake_if_sleeping(r);
     while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
         /* The thread that has taken it answers at once. */
-        if (clock_now_ns() > until_ns && take_back(r, &q)) return -ETIMEDOUT;
+        if (time_now_ns() > until_ns && take_back(r, &q)) return -ETIMEDOUT;
         nanosleep(&pause, NULL);
     }
     return 0;

@@ -3,7 +3,7 @@
 #include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "base/oversize.h"
+#include "base/process.h"
 #include "checkpoint/stages.h"
 #include "cluster/agreement.h"
 #include "cluster/environment.h"

@@ -3,7 +3,7 @@
 #include "checkpoint/tensors.h"
 
 #include "base/error.h"
-#include "base/oversize.h"
+#include "base/process.h"
 #include "worker/call.h"
 
 #include <errno.h>

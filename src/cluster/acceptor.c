@@ -70,7 +70,7 @@ static bool is_behind(struct acceptor *acceptor, uint64_t now_ns)
  * memory faster than it is freed. */
 static void accept_next(struct acceptor *acceptor)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = time_now_ns();
     acceptor->accept_ns = 0;
     if (!acceptor->listener || acceptor->is_accepting ||
         acceptor->hub->channels >= channels_max(acceptor))
@@ -86,7 +86,7 @@ static void accept_next(struct acceptor *acceptor)
 static void take_unauthenticated(struct acceptor *acceptor, nng_stream *stream)
 {
     if (acceptor->listener) limit_unauthenticated(acceptor);
-    if (acceptor->listener && channel_open(acceptor->hub, stream, clock_now_ns() + STRANGERS_NS))
+    if (acceptor->listener && channel_open(acceptor->hub, stream, time_now_ns() + STRANGERS_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);
@@ -103,7 +103,7 @@ static void on_accepted(void *context)
     if (result == 0 && acceptor->pause_ns == 0)
         accept_next(acceptor);
     else
-        acceptor->accept_ns = clock_now_ns() + (result ? ACCEPT_PAUSE_NS : acceptor->pause_ns);
+        acceptor->accept_ns = time_now_ns() + (result ? ACCEPT_PAUSE_NS : acceptor->pause_ns);
     if (acceptor->accept_ns) hub_note(acceptor->hub);
     hub_unlock(acceptor->hub);
 }
@@ -187,10 +187,10 @@ static int start_listening(struct acceptor *acceptor, const struct rendezvous_ad
                            uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
-    uint64_t until_ns = clock_now_ns() + PORT_TIMEOUT_NS;
+    uint64_t until_ns = time_now_ns() + PORT_TIMEOUT_NS;
     if (until_ns > deadline_ns) until_ns = deadline_ns;
     int result = listen_at_any(acceptor, a);
-    while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {
+    while (result == NNG_EADDRINUSE && time_now_ns() < until_ns) {
         nanosleep(&pause, NULL);
         result = listen_at_any(acceptor, a);
     }

@@ -105,7 +105,7 @@ static uint64_t random_id(void)
 {
     uint64_t id = 0;
     while (id == 0)
-        if (getrandom(&id, sizeof id, 0) != sizeof id) id = clock_now_ns();
+        if (getrandom(&id, sizeof id, 0) != sizeof id) id = time_now_ns();
     return id;
 }
 
@@ -158,7 +158,7 @@ static void welcome(struct admission *a, const struct visitor *v)
     const struct hello *h = v->hello;
     struct member *m = &a->members->member[h->rank];
     struct message *message = message_new(MESSAGE_WELCOME);
-    uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->timeout_ms * 1000000;
+    uint64_t deadline_ns = time_now_ns() + (uint64_t)h->timeout_ms * 1000000;
     message_put_u32(message, a->peer_timeout_ms);
     put_proof(a, message, v, NULL, 0);
     *m = (struct member){.channel = v->channel,
@@ -344,7 +344,7 @@ static void give_up_joining(struct admission *a)
 void admission_lose(struct admission *a, unsigned rank, const char *reason)
 {
     if (a->state != ADMISSION_GATHERING) return;
-    if (clock_now_ns() >= a->deadline_ns) {
+    if (time_now_ns() >= a->deadline_ns) {
         give_up_joining(a);
         return;
     }

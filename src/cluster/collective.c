@@ -1,9 +1,8 @@
 #include "cluster/collective.h"
 
-#include "base/condition.h"
 #include "base/error.h"
-#include "base/reminder.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -225,14 +224,14 @@ static void wait_for_news(struct collective *c, struct reminder *waits)
 #else
 static void wait_while_late(struct collective *c, int id)
 {
-    struct reminder waits = {.since_ns = clock_now_ns()};
+    struct reminder waits = {.since_ns = time_now_ns()};
     while (c->place[id] == PLACE_LATE && !c->failure) {
         if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(&waits))) continue;
         fprintf(
             stderr,
             "locus: worker %d has waited %u s for the end of a locus_quiesce or locus_sum that began "
             "before it opened\n",
-            id, reminder_due(&waits, clock_now_ns()));
+            id, reminder_due(&waits, time_now_ns()));
     }
 }
 
@@ -240,7 +239,7 @@ static void wait_while_late(struct collective *c, int id)
 static void wait_for_news(struct collective *c, struct reminder *waits)
 {
     if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(waits))) return;
-    unsigned seconds = reminder_due(waits, clock_now_ns());
+    unsigned seconds = reminder_due(waits, time_now_ns());
     if (!all_are_there(c)) report_missing(c, c->kind, seconds);
 }
 #endif
@@ -248,7 +247,7 @@ static void wait_for_news(struct collective *c, struct reminder *waits)
 static int wait_for_meeting(struct collective *c)
 {
     uint64_t meeting = c->meeting;
-    struct reminder waits = {.since_ns = clock_now_ns()};
+    struct reminder waits = {.since_ns = time_now_ns()};
     while (c->meeting == meeting) {
         if (should_meet_others(c))
             meet_others(c);

@@ -10,7 +10,7 @@
 #ifndef LOCUS_CLUSTER_MEMBER_H
 #define LOCUS_CLUSTER_MEMBER_H
 
-#include "base/reminder.h"
+#include "base/time.h"
 #include "cluster/address.h"
 #include "cluster/agreement.h"
 #include "cluster/hub.h"

@@ -78,14 +78,14 @@ bool members_list(const struct members *all, bool (*is_missing)(const struct mem
 
 void waiting_begin(struct reminder *w)
 {
-    if (w->since_ns == 0) *w = (struct reminder){.since_ns = clock_now_ns()};
+    if (w->since_ns == 0) *w = (struct reminder){.since_ns = time_now_ns()};
 }
 
 unsigned waiting_report(struct reminder *w, uint64_t now_ns, uint64_t *due_ns)
 {
     if (w->since_ns == 0) return 0;
     unsigned seconds = reminder_due(w, now_ns);
-    *due_ns = clock_earlier(*due_ns, reminder_next_ns(w));
+    *due_ns = time_earlier(*due_ns, reminder_next_ns(w));
     return seconds;
 }
 

@@ -9,7 +9,7 @@
 #ifndef LOCUS_CLUSTER_MEMBERS_H
 #define LOCUS_CLUSTER_MEMBERS_H
 
-#include "base/reminder.h"
+#include "base/time.h"
 #include "cluster/agreement.h"
 #include "cluster/hub.h"
 #include "cluster/meeting.h"

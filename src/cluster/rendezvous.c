@@ -1,8 +1,8 @@
 /* What a node calls; its side of the connection is in member.c, rank 0's in server.c. */
 #include "cluster/rendezvous.h"
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/time.h"
 #include "cluster/member.h"
 #include "cluster/server.h"
 #include "cluster/streams.h"
@@ -28,7 +28,7 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
 
 static int join(struct rendezvous *r, const struct rendezvous_config *c)
 {
-    r->joining.since_ns = clock_now_ns();
+    r->joining.since_ns = time_now_ns();
     r->obstacle_rc = -ETIMEDOUT;
     r->deadline_ns = r->joining.since_ns + (uint64_t)(c->node.join_timeout_s * 1e9);
     int rc = rendezvous_address_parse(&r->address, c->node.rendezvous);
@@ -170,7 +170,7 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
  * If it left before rank 0 has read the report, it would itself be taken for lost. */
 static void await_loss(struct rendezvous *r)
 {
-    uint64_t until_ns = clock_now_ns() + VERDICT_TIMEOUT_NS;
+    uint64_t until_ns = time_now_ns() + VERDICT_TIMEOUT_NS;
     if (!r->has_reported) return;
     while (r->phase == RUNNING && hub_wait(&r->hub, until_ns)) continue;
 }

@@ -1,7 +1,7 @@
 #include "cluster/streams.h"
 
 #include "base/error.h"
-#include "base/tsan.h"
+#include "base/sync.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 #include "intents/intents.h"
 
 #include "base/error.h"
-#include "base/keyset.h"
-#include "base/yield.h"
+#include "base/sets.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdlib.h>

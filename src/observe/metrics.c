@@ -1,7 +1,7 @@
 #include "observe/metrics.h"
 
-#include "base/footprint.h"
 #include "base/histogram.h"
+#include "base/process.h"
 #include "observe/exposition.h"
 #include "worker/figures.h"
 

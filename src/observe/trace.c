@@ -1,9 +1,9 @@
 #include "observe/trace.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/notation.h"
-#include "base/oversize.h"
+#include "base/process.h"
+#include "base/time.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -300,7 +300,7 @@ static void *run(void *trace)
     struct trace *t = trace;
     oversize_begin();
     while (!__atomic_load_n(&t->ends, __ATOMIC_RELAXED)) {
-        trace_take(t, clock_now_ns());
+        trace_take(t, time_now_ns());
         nanosleep(&pause, NULL);
     }
     return NULL;
@@ -341,8 +341,8 @@ static int begin_file(struct trace *t, const struct trace_config *c, const char 
 static void read_clock(struct trace *t)
 {
     if (!HAS_THREAD) return;
-    t->now_ns = clock_now_ns();
-    t->epoch_ns = clock_epoch_ns();
+    t->now_ns = time_now_ns();
+    t->epoch_ns = time_epoch_ns();
 }
 
 static void free_trace(struct trace *t)
@@ -396,7 +396,7 @@ void trace_close(struct trace *t)
     if (!t) return;
     __atomic_store_n(&t->ends, true, __ATOMIC_RELAXED);
     if (t->runs) pthread_join(t->thread, NULL);
-    if (HAS_THREAD) t->now_ns = clock_now_ns();
+    if (HAS_THREAD) t->now_ns = time_now_ns();
     trace_take(t, t->now_ns);
     if (!ferror(t->file))
         fprintf(t->file, "{\"t\":%lld,\"end\":1,\"lost\":%llu}\n",

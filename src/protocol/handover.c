@@ -4,7 +4,7 @@
 #include "protocol/backlog.h"
 #include "protocol/location.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "protocol/replica.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/backlog.h"

@@ -15,7 +15,7 @@
 #ifndef LOCUS_STORE_DIRTY_SET_H
 #define LOCUS_STORE_DIRTY_SET_H
 
-#include "base/bitset.h"
+#include "base/sets.h"
 
 struct dirty_set {
     struct bitset keys; /* changed by atomic operations alone */

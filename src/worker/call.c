@@ -1,7 +1,7 @@
 #include "worker/call.h"
 
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <errno.h>
 

@@ -1,10 +1,10 @@
 #include "worker/operation.h"
 
 #include "actors/reactor.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 #include "protocol/clocks.h"
 
 #include <errno.h>
@@ -135,11 +135,11 @@ static void look_again(const struct waiter *w)
 static bool spin_until(const struct waiter *w, bool (*condition)(const void *), const void *a)
 {
     if (condition(a)) return true;
-    uint64_t end = clock_now_ns() + WAITER_SPIN_NS;
+    uint64_t end = time_now_ns() + WAITER_SPIN_NS;
     do {
         look_again(w);
         if (condition(a)) return true;
-    } while (clock_now_ns() < end);
+    } while (time_now_ns() < end);
     return false;
 }
 
@@ -406,9 +406,9 @@ int operations_wait(struct operations *o, locus_ticket ticket)
     struct operation *op = place(o, ticket);
     if (op->ticket != ticket) return 0; /* complete long ago, and its place was used again */
     if (!is_complete(op)) {
-        uint64_t began = clock_now_ns();
+        uint64_t began = time_now_ns();
         wait_until(&o->waiter, is_complete, op);
-        histogram_add(&o->blocked, clock_now_ns() - began);
+        histogram_add(&o->blocked, time_now_ns() - began);
     }
     if (o->keys_under_way) count_off_free(o);
     free_kept(op);

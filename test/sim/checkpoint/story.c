@@ -1,6 +1,6 @@
 #include "checkpoint.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "checkpoint/series.h"
 #include "common/memory_files.h"
 

@@ -1,7 +1,7 @@
 #include "joined.h"
 
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "observe/trace.h"
 #include "worker/node.h"
 

@@ -1,4 +1,6 @@
-#include "base/tsan.h"
+#include "base/sync.h"
+
+/* ---- tsan ---- */
 
 #ifdef LOCUS_TSAN
 #include <pthread.h>

@@ -1,6 +1,12 @@
-#include "base/bitset.h"
+#include "base/sets.h"
 
 #include "base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bitset ---- */
 
 bool bitset_init(struct bitset *b, uint64_t bound)
 {
@@ -54,4 +60,28 @@ uint64_t bitset_lowest(const struct bitset *b)
     for (unsigned l = b->levels; l-- > 0;)
         member = member * 64 + (uint64_t)__builtin_ctzll(b->level[l][member]);
     return member;
+}
+
+/* ---- keyset ---- */
+
+int keyset_begin(struct keyset *s, size_t n)
+{
+    size_t places = 16;
+    while (places < 2 * n) places *= 2;
+    if (places > s->capacity) {
+        uint64_t *larger = malloc(places * sizeof *larger);
+        if (!larger) return -ENOMEM;
+        free(s->place);
+        s->place = larger;
+        s->capacity = places;
+    }
+    memset(s->place, 0, places * sizeof *s->place);
+    s->mask = places - 1;
+    return 0;
+}
+
+void keyset_fini(struct keyset *s)
+{
+    free(s->place);
+    *s = (struct keyset){0};
 }

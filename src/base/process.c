@@ -1,9 +1,11 @@
-#include "base/footprint.h"
+#include "base/process.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- footprint ---- */
 
 double footprint_resident_bytes(void)
 {
