@@ -45,8 +45,7 @@ INLINE void carry(float *restrict to, float part, float count, float take,
 
 /* ---- SGD ---- */
 
-INLINE void descend(float rate, float *restrict w, const float *g, size_t n,
-                    float *restrict d)
+INLINE void descend(float rate, float *restrict w, const float *g, size_t n, float *restrict d)
 {
     LOOP for (size_t i = 0; i < n; i++)
     {
@@ -56,8 +55,8 @@ INLINE void descend(float rate, float *restrict w, const float *g, size_t n,
     }
 }
 
-INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w,
-                     const float *g, size_t n, float *d)
+INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
 {
     (void)rule;
     descend(step.rate, w, g, n, d);
@@ -72,8 +71,8 @@ INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, s
 
 /* ---- no optimizer ---- */
 
-INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w,
-                     const float *g, size_t n, float *d)
+INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
 {
     (void)rule;
     (void)step;
@@ -240,8 +239,8 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
     if (d) d[3 * n]++;
 }
 
-INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w,
-                      const float *g, size_t n, float *d)
+INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                      size_t n, float *d)
 {
     step_moments(rule, step, 0, w, g, n, d);
 }

@@ -200,7 +200,8 @@ static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, dir
         show(p, unsaid, kept);
         for (uint32_t i = 0; i < p->length; i++) unsaid[i] = row[i] - unsaid[i];
     } else if (optimizer_shortens(p->optimizer, p->length) && kept[p->record - 1] < 0) {
-        content_write_record(unsaid, journal_key(key)->layout, kept); /* of one step, its gradient */
+        content_write_record(unsaid, journal_key(key)->layout,
+                             kept); /* of one step, its gradient */
     } else {
         memcpy(unsaid, kept, p->record * sizeof *unsaid);
     }
