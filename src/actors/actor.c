@@ -15,7 +15,7 @@
 #include "protocol/sources.h"
 #include "protocol/step.h"
 #include "protocol/trace.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>

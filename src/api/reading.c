@@ -61,8 +61,7 @@ static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
         done = has_optimizer(w, key) ? row_step_in_place(store_row_ref(w->store, key), gradient,
                                                          context, w->scratch, w->copies)
                                      : -EINVAL;
-    if (done < 0)
-        return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
+    if (done < 0) return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
     count_change(w, key, done);
     return 0;
 }

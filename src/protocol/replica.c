@@ -9,7 +9,7 @@
 #include "protocol/origin.h"
 #include "protocol/sources.h"
 #include "protocol/trace.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
-#include "base/floats.h"
 #include "store/row_type.h"
 
 #include <math.h>
-#include <string.h>
 
 /*
  * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
@@ -30,23 +28,36 @@ static double power(double base, double count)
     return product;
 }
 
+/* ---- records: sums, or of what keeps a part of itself in each step what its steps make of it ---- */
+
 INLINE void add(float *restrict to, const float *restrict from, size_t n)
 {
     LOOP for (size_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* What `count` steps make of a state that keeps a part of itself in each, and takes that much. */
-INLINE void carry(float *restrict to, float part, float count, float take,
+/* `both`: that step took all, and not the rest of `part`. */
+INLINE void carry(float *restrict to, float part, float count, bool both,
                   const float *restrict from, size_t n)
 {
-    float keep = (float)power(part, count);
+    float keep = (float)power(part, count), take = both ? 1 : 1 - part;
     LOOP for (size_t i = 0; i < n; i++) to[i] = keep * to[i] + take * from[i];
+}
+
+INLINE void merge(const struct row_type *t, const struct locus_rule *rule, float *to,
+                  const float *record, size_t n, bool both)
+{
+    const size_t stored = row_type_stored(t, (uint32_t)n);
+    const float count = record[stored - !t->counts];
+    add(to, record, t->counts ? n : stored);
+    if (rule->momentum != 0) carry(to + n, rule->momentum, count, true, record + n, n);
+    if (rule->beta1 != 0) carry(to + n, rule->beta1, count, both, record + n, n);
+    if (rule->beta2 != 0) carry(to + 2 * n, rule->beta2, count, both, record + 2 * n, n);
+    if (both && t->counts) to[stored] += count;
 }
 
 /* ---- SGD ---- */
 
-INLINE void descend(float rate, float *restrict w, const float *g, size_t n,
-                    float *restrict d)
+INLINE void descend(float rate, float *restrict w, const float *g, size_t n, float *restrict d)
 {
     LOOP for (size_t i = 0; i < n; i++)
     {
@@ -56,36 +67,22 @@ INLINE void descend(float rate, float *restrict w, const float *g, size_t n,
     }
 }
 
-INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w,
-                     const float *g, size_t n, float *d)
+INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
 {
     (void)rule;
     descend(step.rate, w, g, n, d);
 }
 
-INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, n);
-}
-
 /* ---- no optimizer ---- */
 
-INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w,
-                     const float *g, size_t n, float *d)
+INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
 {
     (void)rule;
     (void)step;
-    LOOP for (size_t i = 0; i < n; i++)
-    {
-        float by = g[i];
-        w[i] += by;
-        if (d) d[i] += by;
-    }
+    descend(-1, w, g, n, d);
 }
-
-#define sum_merge sgd_merge
 
 /* ---- momentum: the state is that of the gradients ---- */
 
@@ -107,21 +104,16 @@ INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, f
     if (d) d[2 * n]++;
 }
 
-INLINE void momentum_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                           bool both)
-{
-    add(w, d, n);
-    carry(w + n, rule->momentum, d[2 * n], 1, d + n, n);
-    if (both) w[2 * n] += d[2 * n];
-}
-
 static void momentum_note(const struct locus_rule *rule, struct row_step step, const float *w,
                           float *kept, uint32_t n)
 {
+    const float *u = w + n;
+    float *c = kept + n;
     (void)rule;
-    for (size_t i = 0; i < n; i++) {
-        kept[n + i] = kept[i];
-        kept[i] = -step.rate * w[n + i];
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        c[i] = kept[i];
+        kept[i] = -step.rate * u[i];
     }
     kept[2 * n] = 1;
 }
@@ -145,21 +137,16 @@ INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, fl
     }
 }
 
-INLINE void adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                          bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, 2 * n);
-}
-
 static void adagrad_note(const struct locus_rule *rule, struct row_step step, const float *w,
                          float *kept, uint32_t n)
 {
-    for (size_t i = 0; i < n; i++) {
+    const float *s = w + n;
+    float *c = kept + n;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
         float x = kept[i];
-        kept[n + i] = x * x;
-        kept[i] = -step.rate * x / (sqrtf(w[n + i]) + rule->epsilon);
+        c[i] = x * x;
+        kept[i] = -step.rate * x / (sqrtf(s[i]) + rule->epsilon);
     }
 }
 
@@ -201,14 +188,6 @@ INLINE void row_adagrad_step(const struct locus_rule *rule, struct row_step step
     descend(step.rate / (sqrtf(w[n]) + rule->epsilon), w, g, n, d);
 }
 
-INLINE void row_adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                              bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, n + 1);
-}
-
 /* ---- Adam: the state is both moments, and a record has sums of what they take a part of ---- */
 
 static float adam_factor(const struct locus_rule *rule, uint64_t number)
@@ -240,19 +219,10 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
     if (d) d[3 * n]++;
 }
 
-INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w,
-                      const float *g, size_t n, float *d)
+INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                      size_t n, float *d)
 {
     step_moments(rule, step, 0, w, g, n, d);
-}
-
-INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
-{
-    float take1 = both ? 1 : 1 - rule->beta1, take2 = both ? 1 : 1 - rule->beta2;
-    add(w, d, n);
-    carry(w + n, rule->beta1, d[3 * n], take1, d + n, n);
-    carry(w + 2 * n, rule->beta2, d[3 * n], take2, d + 2 * n, n);
-    if (both) w[3 * n] += d[3 * n];
 }
 
 /* Behind the gradient are the values before: a part of them went with the step. */
@@ -261,9 +231,14 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
 {
     (void)rule;
     (void)step;
-    memcpy(kept + n, kept, n * sizeof *kept);
-    floats_gain_best()(kept, kept + 2 * (size_t)n, w, n, false);
-    for (size_t i = 0; i < n; i++) kept[2 * n + i] = kept[n + i] * kept[n + i];
+    float *c = kept + n, *e = kept + 2 * (size_t)n;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        float x = kept[i];
+        kept[i] = w[i] == e[i] ? 0 : w[i] - e[i];
+        c[i] = x;
+        e[i] = x * x;
+    }
     kept[3 * n] = 1;
 }
 
@@ -272,8 +247,6 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
 {
     step_moments(rule, step, step.rate * rule->decay, w, g, n, d);
 }
-
-#define adamw_merge adam_merge
 
 /* ---- versions ---- */
 
@@ -287,15 +260,15 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
             name##_step(rule, step, row, gradient, n, record); \
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
-    } \
-    target static void name##_merge_##version(const struct locus_rule *rule, float *to, \
-                                              const float *record, uint32_t n, bool both) \
-    { \
-        name##_merge(rule, to, record, n, both); \
     }
-#define OF(name, version) .step = name##_step_##version, .merge = name##_merge_##version
+#define OF(name, version) .step = name##_step_##version, .merge = merge_##version
 
 #define VERSION(version, target) \
+    target static void merge_##version(const struct row_type *t, const struct locus_rule *rule, \
+                                       float *to, const float *record, uint32_t n, bool both) \
+    { \
+        merge(t, rule, to, record, n, both); \
+    } \
     FUNCTIONS(sum, version, target) \
     FUNCTIONS(sgd, version, target) \
     FUNCTIONS(momentum, version, target) \

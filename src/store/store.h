@@ -19,7 +19,6 @@
 #include "store/directory.h"
 #include "store/dirty_set.h"
 #include "base/floats.h"
-#include "store/home.h"
 #include "store/keyspace.h"
 #include "store/optimizer.h"
 #include "store/slab.h"
@@ -31,7 +30,7 @@ struct partition {
     directory_word *words; /* of the whole shard, by index */
     char *rows;
     const struct home *home; /* NULL in a cluster of one: everything is at home */
-    uint64_t first_number;   /* an index minus this is the key's number: home.h */
+    uint64_t first_number;   /* an index minus this is the key's number: keyspace.h */
     uint32_t length;         /* values in a row */
     uint32_t row_bytes;      /* of a slot: a row with its state, or what a replica keeps */
     uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
@@ -42,7 +41,7 @@ struct partition {
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
     uint8_t is_array;
     uint8_t plain, plain_when_full; /* atomic: enum partition_plain */
-    unsigned first_bucket;          /* home.h */
+    unsigned first_bucket;          /* keyspace.h */
     /* What is here, a bit a key, by number: `held_first`, over and over, was so at the start, and
      * `moved` is no longer so. Atomic; the shard writes it; NULL if no row ever leaves. */
     const uint64_t *held_first;

@@ -1,6 +1,6 @@
 #include "worker/sample_local.h"
 
-#include "store/rows.h"
+#include "store/row.h"
 
 static bool take(struct keyset *drawn, locus_key key)
 {
