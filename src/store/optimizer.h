@@ -85,13 +85,12 @@ static inline struct row_step optimizer_step(const struct optimizer *o)
 }
 
 /* A step of a row of floats that has no record. */
-static inline void optimizer_step_row(const struct optimizer *o, float *row, uint32_t n,
-                                      const float *gradient)
+static inline void optimizer_step_row(const struct optimizer *o, float *row, const float *gradient)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
     o->element->change(o, row, ROW_ADD, gradient, optimizer_step(o), NULL, false, 0);
 #else
-    o->step(&o->rule, optimizer_step(o), row, gradient, n, NULL);
+    o->step(&o->rule, optimizer_step(o), row, gradient, o->length, NULL);
 #endif
 }
 

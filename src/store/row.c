@@ -278,7 +278,7 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
 {
     const struct partition *p = s.partition;
     if (change == ROW_ADD && p->optimizer && !p->bf16 && directory_is_own_stepped(w)) {
-        optimizer_step_row(p->optimizer, row_at(s, w), p->length, values);
+        optimizer_step_row(p->optimizer, row_at(s, w), values);
         row_publish(row_ref_word(s), w);
         return 0;
     }

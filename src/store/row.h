@@ -257,7 +257,7 @@ static inline __attribute__((always_inline)) void row_step_at(const struct parti
 #endif
     if (gradient) gradient(context, values, scratch, p->length);
     optimizer_begin_step(p->optimizer);
-    optimizer_step_row(p->optimizer, row, p->length, scratch);
+    optimizer_step_row(p->optimizer, row, scratch);
 }
 
 /* A step in place of a main copy while no writer is at work, and nobody need be told: no other node

@@ -15,15 +15,39 @@
 #ifndef LOCUS_STORE_STORE_H
 #define LOCUS_STORE_STORE_H
 
+#include "base/bitset.h"
+#include "base/floats.h"
 #include "base/memory.h"
 #include "store/directory.h"
-#include "store/dirty_set.h"
-#include "base/floats.h"
 #include "store/keyspace.h"
 #include "store/optimizer.h"
 #include "store/slab.h"
 
 #include <ck_epoch.h>
+
+/*
+ * The keys of a shard that have changed, so that other nodes must be told (dirty_set.c).
+ *
+ * A tree of bits (bitset.h). Adding goes up only while a word was empty. Taking goes down from the
+ * root and empties each word with one exchange. So a key that is added while others are taken is
+ * either seen now or found by way of the root the next time. The cost of both depends on the keys
+ * in the set, however many keys there are in all. Any thread adds, under the key's latch; the
+ * shard's takes. Nobody waits.
+ */
+struct dirty_set {
+    struct bitset keys; /* changed by atomic operations alone */
+    /* Called by the thread that adds a key to an empty set. May be NULL. Must not wait. */
+    void (*notify)(void *context);
+    void *context;
+};
+
+/* For indices 0 ... bound-1; false: no address space. */
+bool dirty_set_init(struct dirty_set *, uint64_t bound);
+void dirty_set_fini(struct dirty_set *);
+void dirty_set_add(struct dirty_set *, uint64_t index);
+bool dirty_set_is_empty(const struct dirty_set *);
+/* Takes all keys out, in ascending order. */
+void dirty_set_take(struct dirty_set *, void (*each)(void *context, uint64_t index), void *context);
 
 struct partition {
     /* What a pull needs, in one cache line. */
