@@ -196,14 +196,14 @@ static float adam_factor(const struct locus_rule *rule, uint64_t number)
                    (1 - power(rule->beta1, (double)number)));
 }
 
-/* `shrink`: the part of the values that goes with the step. */
-INLINE void step_moments(const struct locus_rule *rule, struct row_step step, float shrink,
-                         float *restrict w, const float *g, size_t n, float *restrict d)
+/* AdamW's has a decay: a part of the values goes with the step. */
+INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
+                      const float *g, size_t n, float *restrict d)
 {
     float *restrict m = w + n, *restrict v = w + 2 * n;
     float *restrict c = d ? d + n : NULL, *restrict e = d ? d + 2 * n : NULL;
     float keep1 = rule->beta1, keep2 = rule->beta2, take1 = 1 - keep1, take2 = 1 - keep2;
-    float size = step.size, epsilon = rule->epsilon;
+    float size = step.size, epsilon = rule->epsilon, shrink = step.rate * rule->decay;
     LOOP for (size_t i = 0; i < n; i++)
     {
         float x = g[i], square = x * x;
@@ -217,12 +217,6 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
         e[i] = keep2 * e[i] + square;
     }
     if (d) d[3 * n]++;
-}
-
-INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
-                      size_t n, float *d)
-{
-    step_moments(rule, step, 0, w, g, n, d);
 }
 
 /* Behind the gradient are the values before: a part of them went with the step. */
@@ -240,12 +234,6 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
         e[i] = x * x;
     }
     kept[3 * n] = 1;
-}
-
-INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
-                       const float *g, size_t n, float *d)
-{
-    step_moments(rule, step, step.rate * rule->decay, w, g, n, d);
 }
 
 /* ---- versions ---- */
@@ -275,7 +263,6 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
     FUNCTIONS(adagrad, version, target) \
     FUNCTIONS(row_adagrad, version, target) \
     FUNCTIONS(adam, version, target) \
-    FUNCTIONS(adamw, version, target) \
     static const struct row_type version[] = { \
         [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, version)}, \
         [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
@@ -312,7 +299,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
                          .counts = true, \
                          .factor = adam_factor, \
                          .note = adam_note, \
-                         OF(adamw, version)}, \
+                         OF(adam, version)}, \
     };
 
 VERSION(plain, )

@@ -88,10 +88,9 @@ struct partition {
     size_t words_bytes;
     struct dirty_set *dirty; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair;     /* slots from here on are replicas' */
-    uint64_t
-        /* the slot of rows never written that have replicas, and of those replicas; never written
-         * to. SLAB_NONE: there are none */
-        zero_slot;
+    /* the slot of rows never written that have replicas, and of those replicas; never written to.
+     * SLAB_NONE: there are none */
+    uint64_t zero_slot;
     struct slab slab, pairs;
     /* rows that came here, and first updates under full replication; written by the shard */
     uint64_t arrivals;
