@@ -7,7 +7,7 @@
 #include "base/sync.h"
 #include "intents/intents.h"
 #include "sim/protocol/joined.h"
-#include "store/dirty_set.h"
+#include "store/store.h"
 #include "worker/figures.h"
 #include "worker/operation.h"
 #include "virtual.h"

@@ -13,7 +13,7 @@
 #include "protocol/replica.h"
 #include "protocol/round.h"
 #include "protocol/step.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "protocol/clocks.h"
 #include "protocol/location.h"
 #include "protocol/origin.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>

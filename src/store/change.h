@@ -54,8 +54,8 @@ static inline void write_at(const struct partition *p, float *row, const struct 
 {
     const struct optimizer *o = p->optimizer;
     if (o) {
-        o->element->change(o, row, p->length, write->change, write->values, write->step, unsaid,
-                           is_first, draw);
+        o->element->change(o, row, write->change, write->values, write->step, unsaid, is_first,
+                           draw);
         return;
     }
     if (unsaid && is_first) floats_copy(unsaid, row, p->length);
@@ -72,7 +72,7 @@ static inline void fold_at(const struct partition *p, float *row, const float *o
 {
     const struct optimizer *o = p->optimizer;
     if (o) {
-        o->element->fold(o, row, p->length, other, other_unsaid, unsaid, is_first, draw);
+        o->element->fold(o, row, other, other_unsaid, unsaid, is_first, draw);
         return;
     }
     if (unsaid && is_first) floats_copy(unsaid, row, p->length);

@@ -277,8 +277,8 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
                      enum row_change change)
 {
     const struct partition *p = s.partition;
-    if (change == ROW_ADD && p->optimizer && p->optimizer->step && directory_is_own_stepped(w)) {
-        optimizer_step_row(p->optimizer, row_at(s, w), p->length, values);
+    if (change == ROW_ADD && p->optimizer && !p->bf16 && directory_is_own_stepped(w)) {
+        optimizer_step_row(p->optimizer, row_at(s, w), values);
         row_publish(row_ref_word(s), w);
         return 0;
     }
@@ -329,7 +329,7 @@ int row_step(struct row_ref s, const float *gradient, struct row_step step)
 static const float *to_show(const struct partition *p, const float *row, float *copy)
 {
 #if !defined(LOCUS_TSAN) && !defined(LOCUS_FIBERS)
-    if (p->optimizer->step) return row;
+    if (!p->bf16) return row;
 #endif
     partition_show(p, copy, row, false);
     return copy;
@@ -429,9 +429,7 @@ int row_take(struct mover *m, struct row_ref s, float *values, bool *written, di
     else if (values)
         floats_zero(values, s.partition->stored);
     LOCUS_YIELD();
-    directory_publish(row_ref_word(s), next);
-    row_ref_moved(s);
-    row_ref_touched(s);
+    publish_moved(s, next);
     LOCUS_YIELD();
     if (*written) mover_free(m, s.partition, directory_slot(w));
     return 0;
@@ -443,22 +441,15 @@ bool row_take_empty(struct row_ref s, directory_word next)
     LOCUS_YIELD();
     if (directory_is_latched(w) || row_word_is_written(s, w) || !row_ref_is_here(s, w))
         return false;
-    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return false;
-    row_ref_moved(s);
+    if (!try_move(s, w, next)) return false;
     row_ref_touched(s);
     return true;
 }
 
 bool row_take_unchanged(struct mover *m, struct row_ref s, directory_word then, directory_word next)
 {
-    directory_word w = then;
     LOCUS_YIELD();
-    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return false;
-    row_ref_moved(s);
+    if (!try_move(s, then, next)) return false;
     mover_free(m, s.partition, directory_slot(then));
     return true;
 }
@@ -467,9 +458,7 @@ int row_put(struct row_ref s, const float *values)
 {
     if (row_ref_is_here(s, directory_load(row_ref_word(s)))) return -EEXIST;
     if (!values) {
-        directory_publish(row_ref_word(s), directory_empty());
-        row_ref_moved(s);
-        row_ref_touched(s);
+        publish_moved(s, directory_empty());
         return 0;
     }
     uint64_t slot = slab_take(&s.partition->slab, own_slot(s));
@@ -477,8 +466,6 @@ int row_put(struct row_ref s, const float *values)
     LOCUS_YIELD();
     fill_slot(s.partition, slot, values);
     LOCUS_YIELD();
-    directory_publish(row_ref_word(s), main_word(s.partition, slot, fresh_version(s.partition)));
-    row_ref_moved(s);
-    row_ref_touched(s);
+    publish_moved(s, main_word(s.partition, slot, fresh_version(s.partition)));
     return 0;
 }

@@ -89,10 +89,7 @@ int row_replicate(struct row_ref s, const float *values)
     LOCUS_YIELD();
     if (values) fill_slot(s.partition, slot, values);
     LOCUS_YIELD();
-    directory_publish(row_ref_word(s),
-                      directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
-    row_ref_moved(s);
-    row_ref_touched(s);
+    publish_moved(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
     return 0;
 }
 
@@ -128,7 +125,7 @@ static void refresh_dirty(struct row_ref s, directory_word w, const float *value
     const struct optimizer *o = p->optimizer;
     float *row = slot_row(p, w), *unsaid = unsaid_row(p, w);
     if (o) {
-        o->element->refresh(o, row, p->length, values, unsaid, draw_of(s, w));
+        o->element->refresh(o, row, values, unsaid, draw_of(s, w));
         return;
     }
     p->gain(unsaid, unsaid, row, p->length, false);
@@ -159,7 +156,7 @@ static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
     if (updates && !(w & DIRECTORY_DIRTY))
         floats_zero(updates, floats);
     else if (updates && o)
-        floats = o->element->collect(o, slot_row(p, w), p->length, unsaid_row(p, w), updates);
+        floats = o->element->collect(o, slot_row(p, w), unsaid_row(p, w), updates);
     else if (updates)
         p->gain(updates, unsaid_row(p, w), slot_row(p, w), p->length, false);
     LOCUS_YIELD();
@@ -181,10 +178,7 @@ bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
     LOCUS_YIELD();
     if (directory_is_copied(w)) copies_end(s);
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
-    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return false;
-    row_ref_moved(s);
+    if (!try_move(s, w, next)) return false;
     if (directory_has_row(w)) mover_free(m, s.partition, directory_slot(w));
     return true;
 }

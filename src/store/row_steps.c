@@ -1,8 +1,6 @@
-#include "base/floats.h"
 #include "store/row_type.h"
 
 #include <math.h>
-#include <string.h>
 
 /*
  * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
@@ -30,17 +28,31 @@ static double power(double base, double count)
     return product;
 }
 
+/* ---- records: sums, or of what keeps a part of itself in each step what its steps make of it ---- */
+
 INLINE void add(float *restrict to, const float *restrict from, size_t n)
 {
     LOOP for (size_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* What `count` steps make of a state that keeps a part of itself in each, and takes that much. */
-INLINE void carry(float *restrict to, float part, float count, float take,
+/* `both`: that step took all, and not the rest of `part`. */
+INLINE void carry(float *restrict to, float part, float count, bool both,
                   const float *restrict from, size_t n)
 {
-    float keep = (float)power(part, count);
+    float keep = (float)power(part, count), take = both ? 1 : 1 - part;
     LOOP for (size_t i = 0; i < n; i++) to[i] = keep * to[i] + take * from[i];
+}
+
+INLINE void merge(const struct row_type *t, const struct locus_rule *rule, float *to,
+                  const float *record, size_t n, bool both)
+{
+    const size_t stored = row_type_stored(t, (uint32_t)n);
+    const float count = record[stored - !t->counts];
+    add(to, record, t->counts ? n : stored);
+    if (rule->momentum != 0) carry(to + n, rule->momentum, count, true, record + n, n);
+    if (rule->beta1 != 0) carry(to + n, rule->beta1, count, both, record + n, n);
+    if (rule->beta2 != 0) carry(to + 2 * n, rule->beta2, count, both, record + 2 * n, n);
+    if (both && t->counts) to[stored] += count;
 }
 
 /* ---- SGD ---- */
@@ -62,13 +74,6 @@ INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float 
     descend(step.rate, w, g, n, d);
 }
 
-INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, n);
-}
-
 /* ---- no optimizer ---- */
 
 INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
@@ -76,15 +81,8 @@ INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float 
 {
     (void)rule;
     (void)step;
-    LOOP for (size_t i = 0; i < n; i++)
-    {
-        float by = g[i];
-        w[i] += by;
-        if (d) d[i] += by;
-    }
+    descend(-1, w, g, n, d);
 }
-
-#define sum_merge sgd_merge
 
 /* ---- momentum: the state is that of the gradients ---- */
 
@@ -106,21 +104,16 @@ INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, f
     if (d) d[2 * n]++;
 }
 
-INLINE void momentum_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                           bool both)
-{
-    add(w, d, n);
-    carry(w + n, rule->momentum, d[2 * n], 1, d + n, n);
-    if (both) w[2 * n] += d[2 * n];
-}
-
 static void momentum_note(const struct locus_rule *rule, struct row_step step, const float *w,
                           float *kept, uint32_t n)
 {
+    const float *u = w + n;
+    float *c = kept + n;
     (void)rule;
-    for (size_t i = 0; i < n; i++) {
-        kept[n + i] = kept[i];
-        kept[i] = -step.rate * w[n + i];
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        c[i] = kept[i];
+        kept[i] = -step.rate * u[i];
     }
     kept[2 * n] = 1;
 }
@@ -144,21 +137,16 @@ INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, fl
     }
 }
 
-INLINE void adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                          bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, 2 * n);
-}
-
 static void adagrad_note(const struct locus_rule *rule, struct row_step step, const float *w,
                          float *kept, uint32_t n)
 {
-    for (size_t i = 0; i < n; i++) {
+    const float *s = w + n;
+    float *c = kept + n;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
         float x = kept[i];
-        kept[n + i] = x * x;
-        kept[i] = -step.rate * x / (sqrtf(w[n + i]) + rule->epsilon);
+        c[i] = x * x;
+        kept[i] = -step.rate * x / (sqrtf(s[i]) + rule->epsilon);
     }
 }
 
@@ -200,14 +188,6 @@ INLINE void row_adagrad_step(const struct locus_rule *rule, struct row_step step
     descend(step.rate / (sqrtf(w[n]) + rule->epsilon), w, g, n, d);
 }
 
-INLINE void row_adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                              bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, n + 1);
-}
-
 /* ---- Adam: the state is both moments, and a record has sums of what they take a part of ---- */
 
 static float adam_factor(const struct locus_rule *rule, uint64_t number)
@@ -216,14 +196,14 @@ static float adam_factor(const struct locus_rule *rule, uint64_t number)
                    (1 - power(rule->beta1, (double)number)));
 }
 
-/* `shrink`: the part of the values that goes with the step. */
-INLINE void step_moments(const struct locus_rule *rule, struct row_step step, float shrink,
-                         float *restrict w, const float *g, size_t n, float *restrict d)
+/* AdamW's has a decay: a part of the values goes with the step. */
+INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
+                      const float *g, size_t n, float *restrict d)
 {
     float *restrict m = w + n, *restrict v = w + 2 * n;
     float *restrict c = d ? d + n : NULL, *restrict e = d ? d + 2 * n : NULL;
     float keep1 = rule->beta1, keep2 = rule->beta2, take1 = 1 - keep1, take2 = 1 - keep2;
-    float size = step.size, epsilon = rule->epsilon;
+    float size = step.size, epsilon = rule->epsilon, shrink = step.rate * rule->decay;
     LOOP for (size_t i = 0; i < n; i++)
     {
         float x = g[i], square = x * x;
@@ -239,40 +219,22 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
     if (d) d[3 * n]++;
 }
 
-INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
-                      size_t n, float *d)
-{
-    step_moments(rule, step, 0, w, g, n, d);
-}
-
-INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
-{
-    float take1 = both ? 1 : 1 - rule->beta1, take2 = both ? 1 : 1 - rule->beta2;
-    add(w, d, n);
-    carry(w + n, rule->beta1, d[3 * n], take1, d + n, n);
-    carry(w + 2 * n, rule->beta2, d[3 * n], take2, d + 2 * n, n);
-    if (both) w[3 * n] += d[3 * n];
-}
-
 /* Behind the gradient are the values before: a part of them went with the step. */
 static void adam_note(const struct locus_rule *rule, struct row_step step, const float *w,
                       float *kept, uint32_t n)
 {
     (void)rule;
     (void)step;
-    memcpy(kept + n, kept, n * sizeof *kept);
-    floats_gain_best()(kept, kept + 2 * (size_t)n, w, n, false);
-    for (size_t i = 0; i < n; i++) kept[2 * n + i] = kept[n + i] * kept[n + i];
+    float *c = kept + n, *e = kept + 2 * (size_t)n;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        float x = kept[i];
+        kept[i] = w[i] == e[i] ? 0 : w[i] - e[i];
+        c[i] = x;
+        e[i] = x * x;
+    }
     kept[3 * n] = 1;
 }
-
-INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
-                       const float *g, size_t n, float *d)
-{
-    step_moments(rule, step, step.rate * rule->decay, w, g, n, d);
-}
-
-#define adamw_merge adam_merge
 
 /* ---- versions ---- */
 
@@ -286,22 +248,21 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
             name##_step(rule, step, row, gradient, n, record); \
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
-    } \
-    target static void name##_merge_##version(const struct locus_rule *rule, float *to, \
-                                              const float *record, uint32_t n, bool both) \
-    { \
-        name##_merge(rule, to, record, n, both); \
     }
-#define OF(name, version) .step = name##_step_##version, .merge = name##_merge_##version
+#define OF(name, version) .step = name##_step_##version, .merge = merge_##version
 
 #define VERSION(version, target) \
+    target static void merge_##version(const struct row_type *t, const struct locus_rule *rule, \
+                                       float *to, const float *record, uint32_t n, bool both) \
+    { \
+        merge(t, rule, to, record, n, both); \
+    } \
     FUNCTIONS(sum, version, target) \
     FUNCTIONS(sgd, version, target) \
     FUNCTIONS(momentum, version, target) \
     FUNCTIONS(adagrad, version, target) \
     FUNCTIONS(row_adagrad, version, target) \
     FUNCTIONS(adam, version, target) \
-    FUNCTIONS(adamw, version, target) \
     static const struct row_type version[] = { \
         [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, version)}, \
         [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
@@ -338,7 +299,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
                          .counts = true, \
                          .factor = adam_factor, \
                          .note = adam_note, \
-                         OF(adamw, version)}, \
+                         OF(adam, version)}, \
     };
 
 VERSION(plain, )

@@ -55,7 +55,8 @@ struct row_type {
     float (*factor)(const struct locus_rule *, uint64_t number);
     row_step_fn *step;
     /* A row takes the steps of the record; or, if `both` are one, another record does. */
-    void (*merge)(const struct locus_rule *, float *to, const float *record, uint32_t n, bool both);
+    void (*merge)(const struct row_type *, const struct locus_rule *, float *to,
+                  const float *record, uint32_t n, bool both);
     /* What is kept of the one step that led to this row becomes its record (optimizer.c). NULL:
      * steps have no records longer than their gradients. */
     void (*note)(const struct locus_rule *, struct row_step, const float *row, float *kept,

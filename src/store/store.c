@@ -124,7 +124,7 @@ static void init_optimizers(struct store *s)
         const struct keyspace_table *t = &s->keyspace.table[i];
         const struct row_type *type = row_type_kept(t->optimizer, t->element);
         if (!type) continue;
-        optimizer_init(&s->optimizer[i], type, &t->rule, t->element);
+        optimizer_init(&s->optimizer[i], type, &t->rule, t->element, t->length);
         s->has_optimizers = true;
         s->has_bf16 |= t->element == LOCUS_BF16;
         if (s->optimizer[i].type->factor) s->counts_steps = true;

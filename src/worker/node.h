@@ -13,7 +13,7 @@
 #include "cluster/collective.h"
 #include "net/forked.h"
 #include "protocol/plan.h"
-#include "store/rows.h"
+#include "store/row.h"
 #include "worker/operation.h"
 #include "worker/sample.h"
 #include "locus.h"

@@ -2,7 +2,7 @@
 
 #include "base/closed.h"
 #include "base/sync.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>

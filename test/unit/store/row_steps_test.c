@@ -192,9 +192,9 @@ static void check_laws(const struct row_type *t, uint32_t n)
     take_steps(t, &copies[1], 0, 2, n);
     take_steps(t, &copies[2], 2, 1, n);
     take_steps(t, &copies[3], 3, 4, n);
-    t->merge(&r, copies[0].row, copies[1].record, n, false);
-    t->merge(&r, copies[0].row, copies[2].record, n, false);
-    t->merge(&r, copies[0].row, copies[3].record, n, false);
+    t->merge(t, &r, copies[0].row, copies[1].record, n, false);
+    t->merge(t, &r, copies[0].row, copies[2].record, n, false);
+    t->merge(t, &r, copies[0].row, copies[3].record, n, false);
     memcpy(serial.row, copies[0].row, n * sizeof(float)); /* its values took other steps */
     check_equal(t, copies[0].row, serial.row, n, stored);
     if (t->counts) CHECK(serial.record[record - 1] == 7);
@@ -223,7 +223,7 @@ static void step_both(struct row_step s, uint32_t n, bool is_first)
 {
     float gradient[LARGE];
     for (uint32_t i = 0; i < n; i++) gradient[i] = i == 5 ? 0 : random_float() / 3;
-    optimizer.element->change(&optimizer, copies[0].row, n, ROW_ADD, gradient, s, copies[0].record,
+    optimizer.element->change(&optimizer, copies[0].row, ROW_ADD, gradient, s, copies[0].record,
                               is_first, 0);
     optimizer.type->step(&optimizer.rule, s, copies[1].row, gradient, n, copies[1].record);
     memcpy(copies[2].row, gradient, n * sizeof *gradient);
@@ -233,9 +233,9 @@ static void step_both(struct row_step s, uint32_t n, bool is_first)
 static void check_kept(uint32_t n)
 {
     uint64_t floats = row_type_record(optimizer.type, n);
-    CHECK_EQ(optimizer.element->collect(&optimizer, copies[0].row, n, copies[0].record,
-                                        copies[3].record),
-             floats);
+    CHECK_EQ(
+        optimizer.element->collect(&optimizer, copies[0].row, copies[0].record, copies[3].record),
+        floats);
     for (uint64_t i = 0; i < floats; i++) {
         float a = copies[3].record[i], b = copies[1].record[i];
         bool is_near = optimizer.type->factor && i < n && fabsf(a - b) <= 1e-6f;
@@ -250,7 +250,7 @@ static void check_kept(uint32_t n)
 static void check_step(struct row_step s, uint32_t n)
 {
     float told[LARGE + OPTIMIZER_STEP_FLOATS];
-    CHECK_EQ(optimizer.element->collect(&optimizer, copies[0].row, n, copies[0].record, told),
+    CHECK_EQ(optimizer.element->collect(&optimizer, copies[0].row, copies[0].record, told),
              n + OPTIMIZER_STEP_FLOATS);
     CHECK(memcmp(told, copies[2].row, n * sizeof *told) == 0);
     CHECK(told[n] == s.rate && told[n + 1] == s.size);
@@ -259,11 +259,11 @@ static void check_step(struct row_step s, uint32_t n)
 static void check_gradient(const struct row_type *t, enum locus_optimizer o, uint32_t n)
 {
     struct locus_rule r = rule_of(t);
-    optimizer_init(&optimizer, t, &r, LOCUS_F32);
+    optimizer_init(&optimizer, t, &r, LOCUS_F32, n);
     begin(n, t);
     step_both(step_of(t, &r, 7), n, true);
     optimizer_set_rate(&optimizer, 3);
-    if (!optimizer_shortens(&optimizer, n)) {
+    if (!optimizer.keeps_gradients) {
         CHECK(n < 3 || o == LOCUS_SGD || o == LOCUS_ROW_ADAGRAD);
         check_kept(n);
         return;
@@ -293,14 +293,14 @@ static void check_refresh(const struct row_type *t, enum locus_optimizer o)
     struct locus_rule r = rule_of(t);
     struct row_step s = step_of(t, &r, 7);
     (void)o;
-    optimizer_init(&optimizer, t, &r, LOCUS_F32);
-    if (!optimizer_shortens(&optimizer, N)) return;
+    optimizer_init(&optimizer, t, &r, LOCUS_F32, N);
+    if (!optimizer.keeps_gradients) return;
     begin(N, t);
     step_both(s, N, true);
     for (uint64_t i = 0; i < row_type_stored(t, N); i++) copies[3].row[i] = (float)(i % 5);
     memcpy(copies[1].row, copies[3].row, sizeof copies[1].row);
     memset(copies[1].record, 0, row_type_record(t, N) * sizeof(float));
-    optimizer.element->refresh(&optimizer, copies[0].row, N, copies[3].row, copies[0].record, 0);
+    optimizer.element->refresh(&optimizer, copies[0].row, copies[3].row, copies[0].record, 0);
     t->step(&r, s, copies[1].row, copies[2].row, N, copies[1].record);
     check_step(s, N);
     step_both(step_of(t, &r, 8), N, false);
@@ -341,7 +341,7 @@ static void check_no_numbers(const struct row_type *t, enum locus_optimizer o)
         gradient[i] = o == LOCUS_ROW_ADAGRAD || i % 3 == 0 ? 1 : i % 3 == 1 ? NAN : INFINITY;
     for (uint64_t k = 1; k <= 2; k++)
         t->step(&r, step_of(t, &r, k), copies[0].row, gradient, N, copies[0].record);
-    t->merge(&r, copies[1].row, copies[0].record, N, false);
+    t->merge(t, &r, copies[1].row, copies[0].record, N, false);
     for (const struct copy *c = copies; c < copies + 2; c++)
         for (uint32_t i = 0; i < N; i++) {
             bool falls = o <= LOCUS_MOMENTUM;
@@ -392,7 +392,7 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
                 struct row_step s = step_of(t, &r, k * steps + i + 1);
                 t->step(&r, s, copy[node], &gradient, 1, record);
             }
-            t->merge(&r, row, record, 1, false);
+            t->merge(t, &r, row, record, 1, false);
         }
         *worst = fmax(*worst, fabsf(row[0] - 1));
     }
@@ -431,7 +431,7 @@ TEST(row_steps, merge_ignores_impossible_step_counts)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct locus_rule r = t->usual;
         float row[2] = {1, 2}, record[3] = {1, 1, numbers[i]};
-        t->merge(&r, row, record, 1, false);
+        t->merge(t, &r, row, record, 1, false);
         CHECK(row[0] == 2 && row[1] == 3);
     }
 }
