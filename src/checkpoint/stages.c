@@ -32,7 +32,6 @@ int stages_begin(struct stages *s, const char *call, locus_worker *w, const char
     if (w->reader.depth > 0) return call_in_section(call);
     if (!directory || !*directory)
         return error_set(-EINVAL, "%s: the directory is %s", call, directory ? "empty" : "NULL");
-    s->before = call_sums(w);
     rc = stages_meet(s, kind, call_flush_updates(w));
     if (rc) return stages_end(s, rc);
     s->is_first = collective_is_first(&w->node->collective, w->id);
@@ -62,9 +61,8 @@ int stages_flush(struct stages *s, int rc)
     return rc;
 }
 
-int stages_end(struct stages *s, int rc)
+int stages_end(const struct stages *s, int rc)
 {
-    call_skip(s->worker, &s->before);
     return rc ? error_set(rc, "%s", s->word.text) : 0;
 }
 

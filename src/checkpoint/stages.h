@@ -31,7 +31,6 @@ struct stages {
     struct checkpoint_work *work; /* the node's, from the second stage on */
     bool is_first;                /* of its node */
     struct word word;             /* to say, and heard at the last stage */
-    struct advice_sums before;
 };
 
 /* Waits for the caller's operations, and for all. */
@@ -43,7 +42,7 @@ int stages_flush(struct stages *, int rc);
  * all. */
 int stages_meet(struct stages *, enum collective_kind, int rc);
 /* After any of them; returns rc with the sentence that it has. */
-int stages_end(struct stages *, int rc);
+int stages_end(const struct stages *, int rc);
 
 /* One worker of all. */
 bool stages_is_rank_0(const struct stages *);
