@@ -61,7 +61,7 @@ int stages_flush(struct stages *s, int rc)
     return rc;
 }
 
-int stages_end(struct stages *s, int rc)
+int stages_end(const struct stages *s, int rc)
 {
     return rc ? error_set(rc, "%s", s->word.text) : 0;
 }

@@ -42,7 +42,7 @@ int stages_flush(struct stages *, int rc);
  * all. */
 int stages_meet(struct stages *, enum collective_kind, int rc);
 /* After any of them; returns rc with the sentence that it has. */
-int stages_end(struct stages *, int rc);
+int stages_end(const struct stages *, int rc);
 
 /* One worker of all. */
 bool stages_is_rank_0(const struct stages *);
