@@ -146,15 +146,6 @@ static int listening_failed(const char *shown, int result)
     }
 }
 
-static int not_on_loopback(const char *shown)
-{
-    return error_set(
-        -EACCES,
-        "the rendezvous %.300s is not on loopback, and the cluster has no secret: " SECRET_REMEDY
-        ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
-        shown);
-}
-
 static int listen_at(struct acceptor *acceptor, const char *url)
 {
     nng_stream_listener *l;
@@ -173,10 +164,12 @@ static int listen_at(struct acceptor *acceptor, const char *url)
     return 0;
 }
 
-static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_address *a)
+static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_address *a,
+                         bool loopback_only)
 {
     int result = NNG_EADDRINVAL;
     for (unsigned i = 0; i < a->urls; i++) {
+        if (loopback_only && !a->is_loopback[i]) continue;
         result = listen_at(acceptor, a->url[i]);
         if (result == 0 || result == NNG_EADDRINUSE) return result;
     }
@@ -184,15 +177,15 @@ static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_addr
 }
 
 static int start_listening(struct acceptor *acceptor, const struct rendezvous_address *a,
-                           uint64_t deadline_ns)
+                           bool loopback_only, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
     uint64_t until_ns = clock_now_ns() + PORT_TIMEOUT_NS;
     if (until_ns > deadline_ns) until_ns = deadline_ns;
-    int result = listen_at_any(acceptor, a);
+    int result = listen_at_any(acceptor, a, loopback_only);
     while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {
         nanosleep(&pause, NULL);
-        result = listen_at_any(acceptor, a);
+        result = listen_at_any(acceptor, a, loopback_only);
     }
     return result ? listening_failed(a->shown, result) : 0;
 }
@@ -209,10 +202,10 @@ int acceptor_init(struct acceptor *acceptor, struct hub *hub, unsigned members)
 int acceptor_open(struct acceptor *acceptor, const struct rendezvous_address *a, bool loopback_only,
                   uint64_t deadline_ns)
 {
-    struct rendezvous_address allowed = *a;
-    if (loopback_only && !rendezvous_address_keep_loopback(&allowed))
-        return not_on_loopback(a->shown);
-    int rc = start_listening(acceptor, &allowed, deadline_ns);
+    bool may_listen = !loopback_only;
+    for (unsigned i = 0; i < a->urls; i++) may_listen |= a->is_loopback[i];
+    if (!may_listen) return address_not_on_loopback(a->shown);
+    int rc = start_listening(acceptor, a, loopback_only, deadline_ns);
     acceptor->usual_descriptor = lowest_descriptor();
     return rc;
 }

@@ -11,7 +11,7 @@
 #ifndef LOCUS_CLUSTER_ACCEPTOR_H
 #define LOCUS_CLUSTER_ACCEPTOR_H
 
-#include "cluster/address.h"
+#include "net/address.h"
 #include "cluster/hub.h"
 
 struct acceptor {

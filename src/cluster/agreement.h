@@ -8,13 +8,13 @@
 #ifndef LOCUS_CLUSTER_AGREEMENT_H
 #define LOCUS_CLUSTER_AGREEMENT_H
 
+#include "net/address.h"
 #include "locus.h"
 
 struct secret;
 
 enum {
     RENDEZVOUS_NODES_MAX = 4096,
-    RENDEZVOUS_ADDRESS_MAX = 64, /* "host:port" of a data port, with its 0 */
     MESSAGE_MAX = 1 << 20,
 };
 
@@ -38,7 +38,7 @@ struct rendezvous_cluster {
     /* the shortest of all nodes': a node that one of them gives up is lost for all */
     double peer_timeout_s;
     /* [size], of the data ports; belongs to the rendezvous */
-    char (*address)[RENDEZVOUS_ADDRESS_MAX];
+    char (*address)[ADDRESS_MAX];
     unsigned *workers; /* [size] */
 };
 

@@ -17,7 +17,7 @@ struct hello {
     unsigned peer_timeout_ms;
     unsigned join_timeout_ms; /* as configured, for the sentence */
     unsigned timeout_ms;      /* what is left of it */
-    char address[RENDEZVOUS_ADDRESS_MAX];
+    char address[ADDRESS_MAX];
     unsigned workers;
     struct message_reader equal; /* protocol/config.h */
     unsigned shards;             /* 0: any */

@@ -160,10 +160,10 @@ int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c
 int joining_check(const struct rendezvous_config *c)
 {
     if (!c->data_address || !c->data_address[0] ||
-        strlen(c->data_address) >= RENDEZVOUS_ADDRESS_MAX)
+        strlen(c->data_address) >= ADDRESS_MAX)
         return error_set(-EINVAL,
                          "the address \"%.100s\" of the data port must have 1 to %d characters",
-                         c->data_address ? c->data_address : "", RENDEZVOUS_ADDRESS_MAX - 1);
+                         c->data_address ? c->data_address : "", ADDRESS_MAX - 1);
     struct message *hello = hello_write(c, 0);
     if (!hello) return error_set(-ENOMEM, "no memory to join the cluster");
     bool fits = hello->bytes + RESPONSE_BYTES <= MESSAGE_MAX;

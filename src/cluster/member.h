@@ -11,7 +11,7 @@
 #define LOCUS_CLUSTER_MEMBER_H
 
 #include "base/reminder.h"
-#include "cluster/address.h"
+#include "net/address.h"
 #include "cluster/agreement.h"
 #include "cluster/hub.h"
 #include "cluster/meeting.h"

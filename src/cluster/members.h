@@ -18,7 +18,7 @@ enum { MEMBERS_LIST_BYTES = 160 };
 
 struct member {
     struct channel *channel; /* NULL: has not come, or was sent its last message */
-    char address[RENDEZVOUS_ADDRESS_MAX];
+    char address[ADDRESS_MAX];
     unsigned workers, peer_timeout_ms;
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
     struct word said; /* when it arrived */

@@ -11,7 +11,7 @@
 #ifndef LOCUS_CLUSTER_SERVER_H
 #define LOCUS_CLUSTER_SERVER_H
 
-#include "cluster/address.h"
+#include "net/address.h"
 #include "cluster/agreement.h"
 
 #include <stdint.h>

@@ -334,7 +334,7 @@ TEST(rendezvous, without_a_secret_rank_0_stays_on_loopback)
 {
     static const char *const cases[][2] = {
         {"192.0.2.1:7777",
-         "192.0.2.1:7777 is not on loopback, and the cluster has no secret: set LOCUS_SECRET"},
+         "192.0.2.1:7777\" is not on loopback, and the cluster has no secret: set LOCUS_SECRET"},
         {"0.0.0.0:7777",
          "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN"},
     };
