@@ -24,8 +24,6 @@ struct acceptor {
     uint64_t accept_ns; /* when to accept again, if not now */
     uint64_t pause_ns;  /* after each one; 0: none is needed */
     bool lacks_descriptors;
-    int usual_descriptor;     /* the lowest free one before any peer came */
-    uint64_t behind_since_ns; /* 0: nng closes as fast as we accept */
 };
 
 /* 0 or -ENOMEM. The hub need not have started. */
