@@ -6,7 +6,7 @@
 #include "base/oversize.h"
 #include "checkpoint/series.h"
 #include "checkpoint/share.h"
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/environment.h"
 #include "cluster/streams.h"
 #include "net/tcp.h"

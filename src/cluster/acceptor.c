@@ -1,6 +1,5 @@
-#include "cluster/acceptor.h"
-
 #include "base/error.h"
+#include "cluster/admission.h"
 #include "cluster/streams.h"
 #include "net/forked.h"
 #include "net/strangers.h"

@@ -19,7 +19,7 @@
 #ifndef LOCUS_CLUSTER_COLLECTIVE_H
 #define LOCUS_CLUSTER_COLLECTIVE_H
 
-#include "cluster/meeting.h"
+#include "cluster/message.h"
 #include "locus.h"
 
 #include <pthread.h>

@@ -2,12 +2,11 @@
 
 #include "base/condition.h"
 #include "base/error.h"
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/streams.h"
 #include "net/forked.h"
 #include "net/tcp.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -380,18 +379,6 @@ void hub_agree(struct hub *h, unsigned peer_timeout_ms)
         c->heard_ns = now_ns; /* until now the peer did not know that it has to speak so often */
     }
     hub_note(h);
-}
-
-void channel_show_peer(const struct channel *c, char text[CHANNEL_PEER_BYTES])
-{
-    nng_sockaddr a;
-    char host[INET6_ADDRSTRLEN] = "";
-    snprintf(text, CHANNEL_PEER_BYTES, "unknown address");
-    if (nng_stream_get_addr(c->stream, NNG_OPT_REMADDR, &a)) return;
-    if (a.s_family == NNG_AF_INET && inet_ntop(AF_INET, &a.s_in.sa_addr, host, sizeof host))
-        snprintf(text, CHANNEL_PEER_BYTES, "%s:%u", host, ntohs(a.s_in.sa_port));
-    if (a.s_family == NNG_AF_INET6 && inet_ntop(AF_INET6, a.s_in6.sa_addr, host, sizeof host))
-        snprintf(text, CHANNEL_PEER_BYTES, "[%s]:%u", host, ntohs(a.s_in6.sa_port));
 }
 
 /* ---- the thread ---- */

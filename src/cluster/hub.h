@@ -127,9 +127,6 @@ void hub_agree(struct hub *, unsigned peer_timeout_ms);
 /* How long the peer was not heard, if that has ended just now: then do not believe what it says of
  * others. Otherwise 0. */
 uint64_t channel_silence(const struct channel *);
-/* The peer's address as text: "10.0.0.1:41234". */
-enum { CHANNEL_PEER_BYTES = 64 };
-void channel_show_peer(const struct channel *, char text[CHANNEL_PEER_BYTES]);
 /* Takes the caller's reference. NULL stands for a message that could not be made. A failure is
  * reported later, by `ended`. */
 void channel_send(struct channel *, struct message *);

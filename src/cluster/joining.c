@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cluster/hello.h"
+#include "cluster/message.h"
 #include "cluster/streams.h"
 
 #include <errno.h>

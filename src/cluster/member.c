@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "cluster/server.h"
-#include "cluster/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,9 +12,8 @@
 
 #include "base/reminder.h"
 #include "net/address.h"
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/hub.h"
-#include "cluster/meeting.h"
 #include "net/secret.h"
 
 /* For rank 0 to say whom it lost first. */

@@ -1,4 +1,4 @@
-#include "cluster/hello.h"
+#include "cluster/message.h"
 
 #include "net/secret.h"
 #include "test.h"
