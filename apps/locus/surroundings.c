@@ -234,9 +234,9 @@ static bool check_listen(struct findings *all, const char *rendezvous, bool has_
     struct port own = {.fd = -1}; /* as locus run would choose it, where it may be IPv6's */
     if (!rendezvous && port_hold(&own, 0) == 0) rendezvous = own.address;
     const struct address_place place = {.listen = listen,
-                                     .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
-                                     .loopback_only = !has_secret && !address_has_host(listen),
-                                     .deadline_ns = clock_now_ns() + RESOLVE_NS};
+                                        .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
+                                        .loopback_only = !has_secret && !address_has_host(listen),
+                                        .deadline_ns = clock_now_ns() + RESOLVE_NS};
     int rc = address_listen(&place, &fd, address);
     if (fd >= 0) close(fd);
     port_release(&own);

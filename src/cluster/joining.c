@@ -159,8 +159,7 @@ int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c
 
 int joining_check(const struct rendezvous_config *c)
 {
-    if (!c->data_address || !c->data_address[0] ||
-        strlen(c->data_address) >= ADDRESS_MAX)
+    if (!c->data_address || !c->data_address[0] || strlen(c->data_address) >= ADDRESS_MAX)
         return error_set(-EINVAL,
                          "the address \"%.100s\" of the data port must have 1 to %d characters",
                          c->data_address ? c->data_address : "", ADDRESS_MAX - 1);

@@ -185,8 +185,7 @@ static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
     char what[64];
     struct addrinfo *to;
     snprintf(what, sizeof what, "the address of node %u", k->peer);
-    int rc =
-        address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
+    int rc = address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
     if (rc) return rc;
     k->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool is_exhausted = k->fd < 0 && (errno == EMFILE || errno == ENFILE);

@@ -11,8 +11,7 @@ static void resolve(const char *text, int flags)
     if (address_resolve("the address", text, flags | AI_NUMERICHOST, AF_UNSPEC, &all)) return;
     for (const struct addrinfo *a = all; a; a = a->ai_next) {
         const struct address m = address_from(a->ai_addr);
-        if (address_text(&m, address_port(&m), shown) == 0)
-            MUST(strlen(shown) < sizeof shown);
+        if (address_text(&m, address_port(&m), shown) == 0) MUST(strlen(shown) < sizeof shown);
     }
     freeaddrinfo(all);
 }
@@ -24,8 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int flags = input_rarely(&in, 2) ? AI_PASSIVE : 0;
     char *text = input_text(&in, 600);
     if (rendezvous_address_parse(&a, text) == 0)
-        MUST(strlen(a.host) < sizeof a.host && strlen(a.shown) < sizeof a.shown &&
-             a.port > 0 && a.port < 65536);
+        MUST(strlen(a.host) < sizeof a.host && strlen(a.shown) < sizeof a.shown && a.port > 0 &&
+             a.port < 65536);
     resolve(text, flags);
     free(text);
     return 0;

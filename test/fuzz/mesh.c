@@ -213,7 +213,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mesh_config c = {.cluster = CLUSTER, .rank = RANK, .size = SIZE, .shards = SHARDS};
     c.address = (const char(*)[ADDRESS_MAX])address;
     if (!secret.is_known) MUST(secret_from_text(&secret, "the secret", "a secret", 8) == 0);
-    MUST(address_listen(&(struct address_place){.listen = "127.0.0.1"}, &c.listener, address[RANK]) == 0);
+    MUST(address_listen(&(struct address_place){.listen = "127.0.0.1"}, &c.listener,
+                        address[RANK]) == 0);
     begin(&in, address);
     MUST(pthread_create(&answering, NULL, answer_calls, NULL) == 0);
     if (run.has_secret) c.secret = &secret;

@@ -1,6 +1,5 @@
 #include "cluster/message.h"
 
-
 #include "test.h"
 
 #include <string.h>

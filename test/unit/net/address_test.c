@@ -62,15 +62,9 @@ TEST(address, is_loopback_or_not)
         const char *text;
         bool is_loopback;
     } all[] = {
-        {"0.0.0.0:1", false},
-        {"[::]:1", false},
-        {"127.0.0.1:1", true},
-        {"127.200.3.4:1", true},
-        {"[::1]:1", true},
-        {"[::ffff:127.0.0.1]:1", true},
-        {"10.0.0.1:1", false},
-        {"128.0.0.1:1", false},
-        {"[::ffff:10.0.0.1]:1", false},
+        {"0.0.0.0:1", false},    {"[::]:1", false},      {"127.0.0.1:1", true},
+        {"127.200.3.4:1", true}, {"[::1]:1", true},      {"[::ffff:127.0.0.1]:1", true},
+        {"10.0.0.1:1", false},   {"128.0.0.1:1", false}, {"[::ffff:10.0.0.1]:1", false},
         {"[fd00::1]:1", false},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -102,9 +102,9 @@ TEST(listen, without_a_secret_stays_on_loopback)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char address[ADDRESS_MAX];
         int listener, rc = address_listen(&(struct address_place){.listen = cases[i].listen,
-                                                            .rendezvous = cases[i].rendezvous,
-                                                            .loopback_only = true},
-                                       &listener, address);
+                                                                  .rendezvous = cases[i].rendezvous,
+                                                                  .loopback_only = true},
+                                          &listener, address);
         if (rc != (cases[i].may ? 0 : -EACCES))
             test_fail(__FILE__, __LINE__, "%s: %s", cases[i].rendezvous, locus_error());
         if (rc == 0) close(listener);
@@ -124,7 +124,8 @@ TEST(listen, waits_for_a_name_that_is_not_known_yet)
     late_name_fails(2, EAI_AGAIN);
     char address[ADDRESS_MAX];
     int listener;
-    struct address_place p = {.rendezvous = LATE_NAME ":7777", .deadline_ns = now_ns() + 60 * SECOND};
+    struct address_place p = {.rendezvous = LATE_NAME ":7777",
+                              .deadline_ns = now_ns() + 60 * SECOND};
     CHECK_EQ(address_listen(&p, &listener, address), 0);
     close(listener);
     CHECK_EQ(late_name_questions(), 3);

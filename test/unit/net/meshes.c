@@ -9,8 +9,7 @@
 
 /* ---- nodes ---- */
 
-int listen_at(const char *listen, const char *rendezvous, int *listener,
-              char address[ADDRESS_MAX])
+int listen_at(const char *listen, const char *rendezvous, int *listener, char address[ADDRESS_MAX])
 {
     const struct address_place p = {
         .listen = listen, .rendezvous = rendezvous, .deadline_ns = now_ns() + SECOND};

@@ -32,8 +32,7 @@ struct cluster {
 };
 
 /* address_listen() with a time-out of a second. */
-int listen_at(const char *listen, const char *rendezvous, int *listener,
-              char address[ADDRESS_MAX]);
+int listen_at(const char *listen, const char *rendezvous, int *listener, char address[ADDRESS_MAX]);
 
 /* `secret`: NULL, or of all. */
 void open_cluster(struct cluster *, unsigned size, unsigned shards, const struct secret *secret,
