@@ -9,7 +9,7 @@
 #include "cluster/message.h"
 #include "cluster/environment.h"
 #include "cluster/streams.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
 #include "protocol/config.h"

@@ -2,7 +2,7 @@
 #include "cluster/admission.h"
 #include "cluster/streams.h"
 #include "net/forked.h"
-#include "net/strangers.h"
+#include "net/secret.h"
 
 #include <errno.h>
 #include <time.h>

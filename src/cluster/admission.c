@@ -117,12 +117,8 @@ static void put_proof(const struct admission *a, struct message *m, const struct
                       const void *body, size_t body_bytes)
 {
     unsigned char proof[SECRET_PROOF_BYTES] = {0};
-    if (v && v->channel->is_challenged) {
-        struct secret_claim claim = secret_claim_of(&v->channel->talk, SECRET_RENDEZVOUS, true);
-        claim.body = body;
-        claim.body_bytes = body_bytes;
-        secret_prove(&a->secret, &claim, proof);
-    }
+    if (v && v->channel->is_challenged)
+        secret_answer(&a->secret, &v->channel->talk, SECRET_RENDEZVOUS, body, body_bytes, proof);
     message_put_bytes(m, proof, sizeof proof);
 }
 
@@ -404,10 +400,7 @@ static void on_response(struct admission *a, struct channel *c, const struct mes
     }
     c->talk.their_rank = h.rank;
     memcpy(c->talk.their_nonce, nonce, sizeof c->talk.their_nonce);
-    struct secret_claim theirs = secret_claim_of(&c->talk, SECRET_MEMBER, false);
-    theirs.body = r.at;
-    theirs.body_bytes = bytes;
-    if (!secret_check(&a->secret, &theirs, proof)) {
+    if (!secret_hear(&a->secret, &c->talk, SECRET_MEMBER, r.at, bytes, proof)) {
         turn_away_for_secret(a, c, h.rank, "does not know the cluster's secret");
         return;
     }

@@ -11,7 +11,7 @@
  *   REFUSING      with one sentence for all who came and are yet to come
  *
  * Memory    at init an array of members, rank 0's hello, and nng's for accepting; messages; one
- *           channel for each member, and as many others as strangers.h says
+ *           channel for each member, and as many others as secret.h says
  * Waiting   acceptor_open: up to two seconds for a port to become free; _close: for the descriptor
  *           to be closed; _stop: for a callback under way
  * Life      all three: init; acceptor_open; admission_begin when the hub has started, and accepting

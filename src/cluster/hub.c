@@ -4,8 +4,7 @@
 #include "base/error.h"
 #include "cluster/message.h"
 #include "cluster/streams.h"
-#include "net/forked.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -65,7 +64,6 @@ void channel_close(struct channel *c)
 {
     if (c->is_closed) return;
     c->is_closed = true;
-    forked_unregister(c->fd);
     nng_stream_close(c->stream);
     hub_note(c->hub);
 }
@@ -333,7 +331,7 @@ struct channel *channel_open(struct hub *h, nng_stream *stream, uint64_t deadlin
     }
     c->hub = h;
     c->stream = stream;
-    c->rank = c->fd = -1;
+    c->rank = -1;
     c->deadline_ns = deadline_ns;
     c->heard_ns = c->spoke_ns = clock_now_ns();
     c->previous = h->last;
@@ -361,11 +359,7 @@ void channel_watch(struct channel *c, unsigned peer_timeout_ms)
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
     c->deadline_ns = 0;
-    c->fd = streams_descriptor(c->stream);
-    if (c->fd >= 0) {
-        tcp_bound_retries(c->fd);
-        forked_register(c->fd); /* no memory: children keep it */
-    }
+    tcp_bound_retries(streams_descriptor(c->stream));
     hub_note(c->hub);
 }
 

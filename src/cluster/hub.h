@@ -75,7 +75,6 @@ struct channel {
     struct secret_talk talk; /* the owner's, too */
     bool is_challenged;      /* we have challenged it, or it us */
     nng_stream *stream;
-    int fd; /* of the stream, once it is watched; else -1 */
     nng_aio *receiving, *sending;
     bool is_receiving, is_sending; /* nng has the operation, or its callback is on the way */
     bool is_closed;

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "net/forked.h"
 #include "net/secret.h"
-#include "net/strangers.h"
 #include "locus.h"
 
 #include <dirent.h>
@@ -114,15 +113,13 @@ static void await_proof(struct contact *k)
 static bool say_proof(const struct mesh *m, const struct contact *k, enum secret_role role)
 {
     unsigned char proof[SECRET_PROOF_BYTES];
-    const struct secret_claim claim = secret_claim_of(&k->talk, role, true);
-    secret_prove(m->config->secret, &claim, proof);
+    secret_answer(m->config->secret, &k->talk, role, NULL, 0, proof);
     return say(k->fd, m->config, MESH_ACCEPTED, k->shard, proof);
 }
 
 static bool has_proved(const struct mesh *m, const struct contact *k, enum secret_role role)
 {
-    const struct secret_claim claim = secret_claim_of(&k->talk, role, false);
-    return secret_check(m->config->secret, &claim, k->message.proof);
+    return secret_hear(m->config->secret, &k->talk, role, NULL, 0, k->message.proof);
 }
 
 /* Reads only the message, because frames may follow. 1: complete; 0: not yet; negative: the

@@ -10,10 +10,9 @@
  *
  * Callers   the thread that opens a node; nodes of one process share nothing
  * Memory    its own, released on return; of connections that have not yet proved to be links as
- *           many as strangers.h says
+ *           many as secret.h says
  * Waiting   to the deadline
- * Life      address_listen, then mesh_connect, which ends the listening: no peer can
- *           connect later
+ * Life      address_listen, then mesh_connect, which ends the listening: no peer can connect later
  */
 #ifndef LOCUS_NET_MESH_H
 #define LOCUS_NET_MESH_H

@@ -1,7 +1,6 @@
 /* Who may join: who proves that it knows the cluster's secret. */
 #include "cluster/peers.h"
 #include "net/secret.h"
-#include "net/strangers.h"
 #include "test.h"
 
 #include <errno.h>
