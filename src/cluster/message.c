@@ -5,10 +5,12 @@
 #include "store/row_type.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIRST_CAPACITY = 256, NAME_SHOWN = 64 };
+enum { FIRST_CAPACITY = 256, SHOWN_BYTES = 72 };
+#define ALIKE ": all nodes must be configured alike"
 
 static void store(unsigned char *at, uint64_t value, unsigned bytes)
 {
@@ -79,7 +81,7 @@ void message_put_u64(struct message *m, uint64_t value)
 
 void message_put_text(struct message *m, const char *text)
 {
-    size_t bytes = strnlen(text, MESSAGE_MAX);
+    size_t bytes = strlen(text);
     message_put_u32(m, (uint32_t)bytes);
     put(m, text, bytes);
 }
@@ -222,32 +224,46 @@ static unsigned milliseconds(double seconds)
     return ms < 1 ? 1 : (unsigned)ms;
 }
 
-static uint32_t bits_of(float f)
+/* What must be equal on all nodes: its name, and its value as a sentence has it. */
+static void put_equal(struct message *m, const char *what, const char *form, ...)
 {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
+    char value[SHOWN_BYTES];
+    va_list values;
+    va_start(values, form);
+    vsnprintf(value, sizeof value, form, values);
+    va_end(values);
+    message_put_text(m, what);
+    message_put_text(m, value);
 }
 
-static void write_table(struct message *m, const struct locus_table *t, size_t i)
+static const char NAMED[] = "named"; /* all that follows is of this table, up to the next */
+
+static void put_table(struct message *m, const struct locus_table *t, size_t i)
 {
-    char name[32];
+    char name[32], what[32], quoted[SHOWN_BYTES];
     snprintf(name, sizeof name, "table%zu", i);
-    message_put_text(m, t->name ? t->name : name);
-    message_put_u64(m, t->rows);
-    message_put_u32(m, t->length);
-    message_put_u32(m, t->flags);
-    message_put_u32(m, (uint32_t)t->optimizer);
-    message_put_u32(m, (uint32_t)t->element);
+    const char *whole = t->name ? t->name : name;
+    bool fits = snprintf(quoted, sizeof quoted, "\"%s\"", whole) < (int)sizeof quoted;
+    message_put_text(m, NAMED);
+    message_put_text(m, fits ? quoted : whole);
+    put_equal(m, "rows", "%llu", (unsigned long long)t->rows);
+    put_equal(m, "length", "%u", t->length);
+    put_equal(m, "flags", "%u", t->flags);
+    put_equal(m, "element", "%s", row_type_element_name(t->element));
+    put_equal(m, "optimizer", "%s", row_type_name(t->optimizer));
     struct locus_rule rule = row_type_rule(t);
-    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++)
-        message_put_u32(m, bits_of(row_type_constant(&rule, c)));
+    for (size_t c = 0; c < ROW_TYPE_CONSTANTS && t->optimizer; c++) {
+        snprintf(what, sizeof what, "rule.%s", row_type_constant_name(c));
+        put_equal(m, what, "%.9g", (double)row_type_constant(&rule, c));
+    }
 }
 
 struct message *hello_write(const struct rendezvous_config *c, unsigned timeout_ms)
 {
     struct message *m = message_new(MESSAGE_HELLO);
     const struct locus_config *node = &c->node;
+    const struct config_field *f;
+    char value[SHOWN_BYTES];
     message_put_u32(m, (uint32_t)node->rank);
     message_put_u32(m, (uint32_t)node->size);
     message_put_u32(m, milliseconds(node->peer_timeout_s));
@@ -255,33 +271,19 @@ struct message *hello_write(const struct rendezvous_config *c, unsigned timeout_
     message_put_u32(m, timeout_ms);
     message_put_text(m, c->data_address);
     message_put_u32(m, node->workers);
-    const struct config_field *f;
-    for (size_t i = 0; (f = config_equal(i)); i++) message_put_u64(m, config_value(f, node));
     message_put_u32(m, node->shards);
     message_put_u32(m, c->secret && c->secret->is_known);
-    message_put_u32(m, (uint32_t)node->table_count);
-    for (size_t i = 0; i < node->table_count; i++) write_table(m, &node->tables[i], i);
+    put_equal(m, "size", "%d", node->size);
+    put_equal(m, "table_count", "%zu", node->table_count);
+    for (size_t i = 0; i < node->table_count; i++) put_table(m, &node->tables[i], i);
+    message_put_text(m, NAMED); /* none: of the node again */
+    message_put_text(m, "");
+    for (size_t i = 0; (f = config_equal(i)); i++) {
+        config_show(f, config_value(f, node), value, sizeof value);
+        put_equal(m, f->name, "%s", value);
+    }
+    message_put_text(m, ""); /* the end */
     return message_done(m);
-}
-
-struct table {
-    struct message_slice name;
-    uint64_t rows;
-    unsigned length, flags, optimizer, element;
-    uint32_t constant[ROW_TYPE_CONSTANTS]; /* bits of floats */
-};
-
-static struct table next_table(struct message_reader *r)
-{
-    struct table t;
-    t.name = message_get_slice(r);
-    t.rows = message_get_u64(r);
-    t.length = message_get_u32(r);
-    t.flags = message_get_u32(r);
-    t.optimizer = message_get_u32(r);
-    t.element = message_get_u32(r);
-    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) t.constant[c] = message_get_u32(r);
-    return t;
 }
 
 bool hello_read_rank(struct hello *h, const void *body, size_t bytes)
@@ -296,8 +298,7 @@ bool hello_read_rank(struct hello *h, const void *body, size_t bytes)
 static bool is_sound(const struct hello *h)
 {
     return h->size >= 2 && h->rank < h->size && h->peer_timeout_ms > 0 && h->address[0] &&
-           h->workers > 0 && h->workers <= LOCUS_WORKERS_MAX && h->shards <= LOCUS_SHARDS_MAX &&
-           h->table_count <= LOCUS_TABLES_MAX;
+           h->workers > 0 && h->workers <= LOCUS_WORKERS_MAX && h->shards <= LOCUS_SHARDS_MAX;
 }
 
 bool hello_read(struct hello *h, const void *body, size_t bytes)
@@ -310,120 +311,57 @@ bool hello_read(struct hello *h, const void *body, size_t bytes)
     h->timeout_ms = message_get_u32(&r);
     message_get_text(&r, h->address, sizeof h->address);
     h->workers = message_get_u32(&r);
-    h->equal = r;
-    for (size_t i = 0; config_equal(i); i++) message_get_u64(&r);
     h->shards = message_get_u32(&r);
     h->has_secret = message_get_u32(&r) != 0;
-    h->table_count = message_get_u32(&r);
-    if (r.failed || !is_sound(h)) return false;
-    h->tables = r;
-    for (unsigned i = 0; i < h->table_count; i++) next_table(&r);
-    return message_read_all(&r);
+    h->equal = r;
+    while (message_get_slice(&r).bytes > 0) message_get_slice(&r);
+    return message_read_all(&r) && is_sound(h);
 }
 
-#define ALIKE ": all nodes must be configured alike"
+static bool is_equal(struct message_slice a, struct message_slice b)
+{
+    return a.bytes == b.bytes && memcmp(a.at, b.at, a.bytes) == 0;
+}
 
-struct difference {
-    unsigned rank;
-    char *sentence;
-    size_t capacity;
-    bool found;
+/* Of a table its name comes first; `where` continues a sentence about what else it has. */
+struct place {
+    int table;
+    char where[SHOWN_BYTES + 32];
 };
 
-/* `what` and, in a table, `where` around the number. */
-static void compare(struct difference *d, const char *what, uint64_t theirs, uint64_t ours,
-                    const char *where)
+static void enter_table(struct place *p, struct message_slice name)
 {
-    if (d->found || theirs == ours) return;
-    d->found = true;
-    snprintf(d->sentence, d->capacity, "rank %u has %s %llu%s, rank 0 has %llu" ALIKE, d->rank,
-             what, (unsigned long long)theirs, where, (unsigned long long)ours);
-}
-
-static void compare_words(struct difference *d, const char *what, const char *theirs,
-                          const char *where, const char *ours)
-{
-    if (d->found || strcmp(theirs, ours) == 0) return;
-    d->found = true;
-    snprintf(d->sentence, d->capacity, "rank %u has %s %s%s, rank 0 has %s" ALIKE, d->rank, what,
-             theirs, where, ours);
-}
-
-static void compare_fields(struct difference *d, struct message_reader theirs,
-                           struct message_reader ours)
-{
-    const struct config_field *f;
-    for (size_t i = 0; (f = config_equal(i)); i++) {
-        char their_value[32], our_value[32];
-        config_show(f, message_get_u64(&theirs), their_value, sizeof their_value);
-        config_show(f, message_get_u64(&ours), our_value, sizeof our_value);
-        compare_words(d, f->name, their_value, "", our_value);
-    }
-}
-
-static void compare_names(struct difference *d, unsigned i, struct message_slice theirs,
-                          struct message_slice ours)
-{
-    char their_name[NAME_SHOWN], our_name[NAME_SHOWN];
-    if (d->found || (theirs.bytes == ours.bytes && memcmp(theirs.at, ours.at, ours.bytes) == 0))
-        return;
-    d->found = true;
-    message_show(theirs, their_name, sizeof their_name);
-    message_show(ours, our_name, sizeof our_name);
-    snprintf(d->sentence, d->capacity,
-             "rank %u has table %u named \"%s\", rank 0 has it named \"%s\"" ALIKE, d->rank, i,
-             their_name, our_name);
-}
-
-static float float_of(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static void compare_rules(struct difference *d, const struct table *theirs,
-                          const struct table *ours, const char *where)
-{
-    compare_words(d, "optimizer", row_type_name((enum locus_optimizer)theirs->optimizer), where,
-                  row_type_name((enum locus_optimizer)ours->optimizer));
-    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) {
-        char what[32], their_value[32], our_value[32];
-        snprintf(what, sizeof what, "rule.%s", row_type_constant_name(c));
-        snprintf(their_value, sizeof their_value, "%.9g", (double)float_of(theirs->constant[c]));
-        snprintf(our_value, sizeof our_value, "%.9g", (double)float_of(ours->constant[c]));
-        compare_words(d, what, their_value, where, our_value);
-    }
-}
-
-static void compare_tables(struct difference *d, unsigned i, const struct table *theirs,
-                           const struct table *ours)
-{
-    char name[NAME_SHOWN], where[NAME_SHOWN + 32];
-    compare_names(d, i, theirs->name, ours->name);
-    message_show(ours->name, name, sizeof name);
-    snprintf(where, sizeof where, " in table %u (\"%s\")", i, name);
-    compare(d, "rows", theirs->rows, ours->rows, where);
-    compare(d, "length", theirs->length, ours->length, where);
-    compare(d, "flags", theirs->flags, ours->flags, where);
-    compare_words(d, "element", row_type_element_name((enum locus_element)theirs->element), where,
-                  row_type_element_name((enum locus_element)ours->element));
-    compare_rules(d, theirs, ours, where);
+    char shown[SHOWN_BYTES];
+    message_show(name, shown, sizeof shown);
+    p->where[0] = '\0';
+    p->table++;
+    if (*shown) snprintf(p->where, sizeof p->where, " in table %d (%s)", p->table, shown);
 }
 
 bool hello_differs(const struct hello *theirs, const struct hello *ours, unsigned shards,
                    char *sentence, size_t capacity)
 {
-    struct difference d = {.rank = theirs->rank, .sentence = sentence, .capacity = capacity};
-    compare(&d, "size", theirs->size, ours->size, "");
-    if (theirs->shards) compare(&d, "shards", theirs->shards, shards, "");
-    compare(&d, "table_count", theirs->table_count, ours->table_count, "");
-    if (d.found) return true;
-    struct message_reader their_tables = theirs->tables, our_tables = ours->tables;
-    for (unsigned i = 0; i < ours->table_count; i++) {
-        struct table t = next_table(&their_tables), o = next_table(&our_tables);
-        compare_tables(&d, i, &t, &o);
+    struct message_reader t = theirs->equal, o = ours->equal;
+    struct place p = {.table = -1};
+    char what[SHOWN_BYTES], their_value[SHOWN_BYTES], our_value[SHOWN_BYTES];
+    if (theirs->shards && theirs->shards != shards) {
+        snprintf(sentence, capacity, "rank %u has shards %u, rank 0 has %u" ALIKE, theirs->rank,
+                 theirs->shards, shards);
+        return true;
     }
-    compare_fields(&d, theirs->equal, ours->equal);
-    return d.found;
+    for (struct message_slice name; (name = message_get_slice(&o)).bytes > 0;) {
+        struct message_slice value = message_get_slice(&o);
+        struct message_slice their_name = message_get_slice(&t), other = message_get_slice(&t);
+        bool is_table = name.bytes == strlen(NAMED) && memcmp(name.at, NAMED, name.bytes) == 0;
+        if (is_table) enter_table(&p, value);
+        if (is_equal(name, their_name) && is_equal(value, other)) continue;
+        message_show(name, what, sizeof what);
+        message_show(other, their_value, sizeof their_value);
+        message_show(value, our_value, sizeof our_value);
+        if (is_table) snprintf(what, sizeof what, "table %d named", p.table);
+        snprintf(sentence, capacity, "rank %u has %s %s%s, rank 0 has %s" ALIKE, theirs->rank, what,
+                 their_value, is_table ? "" : p.where, our_value);
+        return true;
+    }
+    return false;
 }

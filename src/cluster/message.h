@@ -125,7 +125,7 @@ static inline void word_add(struct word *answer, const struct word *said)
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    MESSAGE_VERSION = 11,
+    MESSAGE_VERSION = 12,
     MESSAGE_HEADER_BYTES = 12,
     MESSAGE_MAX = 1 << 20,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */
@@ -229,11 +229,10 @@ struct hello {
     unsigned timeout_ms;      /* what is left of it */
     char address[ADDRESS_MAX];
     unsigned workers;
-    struct message_reader equal; /* protocol/config.h */
-    unsigned shards;             /* 0: any */
-    bool has_secret;             /* the node has one, perhaps not the cluster's */
-    unsigned table_count;
-    struct message_reader tables;
+    unsigned shards; /* 0: any */
+    bool has_secret; /* the node has one, perhaps not the cluster's */
+    /* what must be equal: pairs of texts, a name and a value, up to an empty one */
+    struct message_reader equal;
 };
 
 /* NULL: no memory, or the names of tables are too long. */

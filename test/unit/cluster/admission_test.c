@@ -191,7 +191,7 @@ TEST(rendezvous, response_is_good_for_its_challenge_alone)
 
     other = be_challenged(&n[1], challenge);
     bytes = make_response(&n[1], challenge, response);
-    response[bytes - 1] ^= 1; /* the tables' flags: what it says of itself is vouched for, too */
+    response[bytes - 5] ^= 1; /* its last value: what it says of itself is vouched for, too */
     peer_say(other, response, bytes);
     be_refused(other);
     close(fd);
