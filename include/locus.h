@@ -644,12 +644,6 @@ struct locus_stats {
     uint64_t intents_signaled, intents_late;
     /* seconds since the owner's last frame, mean over all reads of replicas */
     double replica_staleness_mean_s;
-    /* How often a worker found that during 10 s an eighth of its keys or more were at other nodes,
-     * or its calls waited for them an eighth of the time or more, because:
-     * it signaled no intent for them; its intents came too late; its clock was not advanced. At the
-     * first time of each, the remedy is printed on stderr. LOCUS_ADVICE=0 in the environment
-     * switches both off; another number is the period in seconds. */
-    uint64_t advice_intend, advice_earlier, advice_advance;
     uint64_t kept_now; /* keys that this node intends for ever */
     /* calls of locus_bound() that had to wait, and their total waiting time */
     uint64_t bounds_waited;

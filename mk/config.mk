@@ -77,6 +77,7 @@ FLAGS_bench/common/floors := -O3 -fno-math-errno -fno-trapping-math
 FLAGS_apps/locus/machine      := -Isrc
 FLAGS_apps/locus/node         := -Isrc
 FLAGS_apps/locus/run          := -Isrc
+FLAGS_apps/locus/variables    := -Isrc
 FLAGS_apps/locus/surroundings := -Isrc
 
 # What a simulated program calls is counted on its way to the library.

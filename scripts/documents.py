@@ -25,7 +25,7 @@ COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 FOREIGN = set("""--bind-to --cpu-bind --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
     --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs
     --network --gpus --break --wrap --system-site-packages --break-system-packages --max_restarts
-    --kill-on-bad-exit --requeue --open-mode
+    --kill-on-bad-exit --wait --requeue --open-mode --oversubscribe --allow-run-as-root
     --model_name --data_path --hidden_dim --neg_sample_size --batch_size --num_proc --ip_config""".split())
 faults = []
 
@@ -215,7 +215,7 @@ def known_tests(root):
 
 def check_variables(root):
     """The table of docs/reference/variables.md has those of these sources, and no others."""
-    sources = ("src/worker/variables.c", "src/protocol/config.c")
+    sources = ("apps/locus/variables.c", "src/protocol/config.c")
     text = "".join(pathlib.Path(root, source).read_text(encoding="utf-8") for source in sources)
     read = set(re.findall(r'"(LOCUS_[A-Z_]+)"', text))
     with open(os.path.join(root, "docs/reference/variables.md"), encoding="utf-8") as f:

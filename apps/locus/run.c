@@ -11,6 +11,7 @@
 #include "program.h"
 #include "say.h"
 #include "signals.h"
+#include "variables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -516,6 +517,7 @@ int run_main(int argc, char **argv)
     int rc = options_parse(&r.o, argc, argv);
     if (rc) return rc;
     fill_standard_descriptors();
+    variables_warn();
     rc = prepare(&r);
     if (rc == 0) rc = run_all(&r);
     fini(&r);

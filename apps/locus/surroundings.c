@@ -6,10 +6,10 @@
 #include "net/address.h"
 #include "net/secret.h"
 #include "observe/httpd.h"
-#include "worker/variables.h"
 #include "clock.h"
 #include "locus.h"
 #include "port.h"
+#include "variables.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -30,7 +30,6 @@ static void be_node(void *none)
 int cluster_run(const struct papers *p)
 {
     papers = p;
-    setenv("LOCUS_ADVICE", "0", 1); /* it looks at the real clock */
     platform_begin(p->nodes, &p->machine.model);
     if (p->never_synchronizes) platform_never_synchronize();
     world_begin(p);

@@ -28,7 +28,7 @@ except ImportError:  # --help does without
 
 Array = Any  # of numpy
 NAN = math.nan
-COUNTS = ("local", "replica", "remote", "relocated", "copied", "late", "waits_s", "sent", "held", "aged", "shards_s",
+COUNTS = ("local", "replica", "remote", "relocated", "copied", "late", "waits_s", "signaled", "waits", "sent", "held", "aged", "shards_s",
           "cpu_s", "replicas", "owned", "resident", "clock")
 # What our programs' nodes say of the time when they train: evaluations read rows that nobody intends.
 TRAINED, TRAINED_REMOTE = "Accesses in training", "Remote accesses in training"
@@ -449,6 +449,31 @@ def _nodes_table(run: Run) -> str:
     return f"<h2>Nodes</h2>\n{_table(rows, head, 'numbers')}{more}" if run.nodes else ""
 
 
+def advice(run: Run) -> Iterator[str]:
+    """What would help nodes whose workers wait for others, by what they counted. Evaluations, which nobody intends, are
+    left out where the program says when it trains."""
+    for rank, n in run.nodes.items():
+        keys, remote = (run.curves.get(name, {}).get(rank, ((), (of,)))[1][-1]
+                        for name, of in ((TRAINED, n.accesses()), (TRAINED_REMOTE, n.total("remote"))))
+        waited = n.total("waits_s") / max(1, n.head.get("workers", 1)) / (n.t[-1] - n.t[0]) if len(n.t) > 1 else 0.0
+        heeds = n.head.get("technique") in ("adaptive", "relocate", "replicate")
+        # Few keys cost little, unless calls wait for them often: a start has some long waits.
+        if not heeds or (waited < .125 or n.total("waits") < 32) and remote < max(1024, keys / 8):
+            continue
+        if not n.total("signaled"):
+            remedy = "no intent was signaled: call locus_intent() some steps ahead with the keys of each step"
+        elif n.total("clock") == 0:
+            remedy = "no clock was advanced, so intents that begin later wait: call locus_advance_clock() after each step"
+        elif 2 * n.total("late") >= remote:
+            remedy = "the intents for them came too late: signal them more steps ahead, or count cores"
+        elif waited >= .125 or 2 * remote >= keys:
+            remedy = "no intent named them: signal intent for all keys of a step"
+        else:
+            continue
+        yield (f"node {rank}: {100 * remote / max(keys, 1):.2g} % of {_show(keys)} keys were at other nodes, and workers waited "
+               f"for them {100 * min(1, waited):.0f} % of the time; {remedy} (docs/guides/slow.md)")
+
+
 def _settings_rows(run: Run) -> List[Tuple[str, str]]:
     names = {"workers": "workers of each", "shards": "shards of each", "technique": "technique",
              "tables": "tables (rows x floats)", "command": "command"}
@@ -465,7 +490,8 @@ def _when(run: Run) -> str:
 def page(run: Run) -> str:
     title = "locus " + re.sub(r"^locus-", "", run.program) if run.program else "locus"
     sums = [pair for pair in zip(*_columns([_summary("", run)])) if pair[0] not in ("run", "what differs", RATIO)]
-    body = [f"<h1>{_text(title)}</h1>\n<p class=\"dim\">{_text(_when(run))}</p>\n", _table(sums), '<div class="charts">\n',
+    body = [f"<h1>{_text(title)}</h1>\n<p class=\"dim\">{_text(_when(run))}</p>\n", _table(sums),
+            *(f"<p>{_text(line)}</p>\n" for line in advice(run)), '<div class="charts">\n',
             *_charts(run), "</div>\n", _nodes_table(run), f"<h2>Settings</h2>\n{_table(_settings_rows(run))}"]
     return PAGE % (_text(title), _style(), "".join(body))
 
@@ -603,7 +629,7 @@ def report(told: argparse.Namespace) -> None:
     runs = [read(prefix) for prefix in prefixes]
     all_ = [_summary(name, run) for name, run in zip(_names(prefixes), runs)]
     Path(told.out).write_text(comparison(all_) if len(all_) > 1 else page(runs[0]), "utf-8", "replace")
-    print(table(all_) if len(all_) > 1 else "", end="")
+    print(table(all_) if len(all_) > 1 else "".join(f"{line}\n" for line in advice(runs[0])), end="")
 
 
 def main(words: Optional[List[str]] = None) -> int:

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "worker/call.h"
-#include "worker/figures.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,91 +16,6 @@ static const char *const array_name[] = {
     [REQUEST_PULL] = "values", [REQUEST_PULL_STATE] = "rows", [REQUEST_PUSH] = "updates",
     [REQUEST_SET] = "values",  [REQUEST_SET_STATE] = "rows",  [REQUEST_LOCALIZE] = "keys"};
 
-/* How often to look: seldom enough to cost nothing beside that many requests, and not too seldom for
- * who waits long for a few. */
-enum { ADVICE_EVERY = 16 };
-
-static struct advice_sums sums_for_advice(const locus_worker *w, uint64_t now_ns)
-{
-    const uint64_t *pulled = w->counters.pulled, *pushed = w->counters.pushed;
-    uint64_t remote = pulled[COUNT_REMOTE] + pushed[COUNT_REMOTE];
-    return (struct advice_sums){
-        .ns = now_ns,
-        .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] +
-                pushed[COUNT_REPLICA] + remote,
-        .remote = remote,
-        .waited_ns = w->operations.blocked.sum,
-        .waits = histogram_count(&w->operations.blocked),
-        .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
-        .late = figures_shards(w->node->cluster).intents_late,
-        .drawn = w->samples.drawn,
-        .clock = w->clock,
-    };
-}
-
-/* Changes whenever it pushes or signals. */
-static uint64_t work_of(const locus_worker *w)
-{
-    const uint64_t *pushed = w->counters.pushed;
-    return pushed[COUNT_LOCAL] + pushed[COUNT_REPLICA] + pushed[COUNT_REMOTE] +
-           __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
-}
-
-/* A worker that signals what it trains with, has met all others, and neither began a step since nor
- * pushed nor signaled, evaluates: it pulls from wherever rows are. One whose clock never advanced
- * may have forgotten it. */
-static bool is_between_steps(const locus_worker *w)
-{
-    return w->clock > 0 && w->clock == w->met_at &&
-           __atomic_load_n(&w->signaled, __ATOMIC_RELAXED) > 0 && work_of(w) == w->met_work;
-}
-
-void call_met(locus_worker *w)
-{
-    w->met_at = w->clock;
-    w->met_work = work_of(w);
-    w->met = call_sums(w);
-}
-
-struct advice_sums call_sums(const locus_worker *w)
-{
-    return w->node->cluster ? sums_for_advice(w, clock_now_ns()) : (struct advice_sums){0};
-}
-
-void call_skip(locus_worker *w, const struct advice_sums *first)
-{
-    const struct advice_sums last = call_sums(w);
-    if (w->advice.ns > 0) advice_skip(&w->advice, is_between_steps(w) ? &w->met : first, &last);
-    w->met = last;
-}
-
-static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t remote)
-{
-    locus *n = w->node;
-    if (!n->heeds_intents || n->advisor.window_ns == 0) {
-        w->advice_at = UINT64_MAX;
-        return;
-    }
-    w->advice_at = remote + ADVICE_EVERY;
-    uint64_t now_ns = clock_now_ns();
-    bool is_skipped = is_between_steps(w);
-    if (!is_skipped && w->advice.ns > 0 && now_ns - w->advice.ns < n->advisor.window_ns) return;
-    const struct advice_sums sums = sums_for_advice(w, now_ns);
-    if (is_skipped && w->advice.ns > 0)
-        advice_skip(&w->advice, &w->met, &sums);
-    else
-        advice_look(&n->advisor, n->rank, w->id, &w->advice, &sums);
-    w->met = sums;
-}
-
-static void count_remote(locus_worker *w, enum request_kind kind, size_t keys)
-{
-    struct worker_counters *c = &w->counters;
-    counter_add(request_pulls(kind) ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], keys);
-    uint64_t remote = c->pulled[COUNT_REMOTE] + c->pushed[COUNT_REMOTE];
-    if (remote >= w->advice_at) look_for_advice(w, remote);
-}
-
 static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica,
                          size_t remote)
 {
@@ -111,7 +25,9 @@ static void count_access(locus_worker *w, enum request_kind kind, size_t local, 
     if (replica)
         counter_add(request_pulls(kind) ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA],
                     replica);
-    if (remote) count_remote(w, kind, remote);
+    if (remote)
+        counter_add(request_pulls(kind) ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE],
+                    remote);
 }
 
 /* How a call may continue if a row is not here: ask the owner; ask, but keep the values, because

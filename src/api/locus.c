@@ -16,7 +16,6 @@
 #include "protocol/trace.h"
 #include "worker/figures.h"
 #include "worker/observer.h"
-#include "worker/variables.h"
 
 #include <errno.h>
 #include <float.h>
@@ -201,7 +200,6 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     n->plan.completed = operation_request_done;
     n->plan.posted = (const uint64_t *const *)n->posted;
     rc = cluster_start(n->cluster, &n->plan);
-    n->advisor.is_crowded = rc == 0 && cluster_is_crowded(n->cluster);
     for (unsigned s = 0; s < shards && rc == 0; s++) {
         n->intents[s] = node_shard(n, s)->intents;
         n->clocks[s] = node_shard(n, s)->clocks;
@@ -243,8 +241,7 @@ static int open_node(const struct locus_config *c, locus *n)
     note_technique(n, c->technique);
     n->workers = c->workers;
     unsigned keep;
-    int metrics = -1, rc = advisor_init(&n->advisor);
-    if (rc == 0) rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
+    int metrics = -1, rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
     if (rc == 0) rc = tcp_check_variables();
     if (rc == 0 && n->size > 1) rc = streams_prepare();
     if (rc == 0 && n->size == 1) trace_alone();
@@ -291,7 +288,6 @@ int locus_open(const struct locus_config *config, locus **out)
     if (!config) return error_set(-EINVAL, "locus_open: the configuration is NULL");
     struct locus_config c = *config;
     struct environment e;
-    variables_warn();
     int rc = complete(&c, &e);
     if (rc) return rc;
     locus *n = aligned_alloc(_Alignof(locus), sizeof *n);

@@ -1,7 +1,7 @@
 /* Sampling: what programs call (NuPS, Section 4.3). The schemes are in ../worker/sample_*.c. */
 #include "base/error.h"
 #include "worker/call.h"
-#include "worker/distribution.h"
+#include "worker/sample_stream.h"
 
 #include <errno.h>
 #include <math.h>

@@ -138,7 +138,6 @@ static int agree(const char *call, locus_worker *w, enum collective_kind kind, s
     if (w->reader.depth > 0) return call_in_section(call);
     copies_drain(w->copies);
     rc = collective_agree(&w->node->collective, w->id, kind, word);
-    if (rc == 0) call_met(w);
     return call_name_loss(w, rc);
 }
 

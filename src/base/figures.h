@@ -94,7 +94,7 @@ enum figure_shown {
 #define NODE_FIGURES(F) \
     F(STATS, owned_now, "owned", FIGURE_ALWAYS, "locus_owned_rows", NULL, \
       "Rows whose main copy is here.") \
-    F(STATS, intents_signaled, NULL, FIGURE_ALWAYS, "locus_intended_keys_total", NULL, \
+    F(STATS, intents_signaled, "signaled", FIGURE_ALWAYS, "locus_intended_keys_total", NULL, \
       "Keys for which intent was signaled.") \
     F(STATS, replicas_now, "replicas", FIGURE_MOVES, "locus_replicas", NULL, \
       "Replicas that are here.") \
@@ -102,10 +102,6 @@ enum figure_shown {
       NULL, "Age of replicas since the owner's last frame, mean since the node was opened.") \
     F(STATS, kept_now, NULL, FIGURE_INTENTS, "locus_kept_keys", NULL, \
       "Keys that this node intends for ever.") \
-    F(STATS, advice_intend, NULL, FIGURE_INTENTS, "locus_advice_total", "what=\"intend\"", \
-      "How often a worker was found to need advice: docs/reference/metrics.md says which.") \
-    F(STATS, advice_earlier, NULL, FIGURE_INTENTS, "locus_advice_total", "what=\"earlier\"", NULL) \
-    F(STATS, advice_advance, NULL, FIGURE_INTENTS, "locus_advice_total", "what=\"advance\"", NULL) \
     F(STATS, bounds_waited_s, NULL, FIGURE_CLOCKS, "locus_bound_waited_seconds_total", NULL, \
       "How long calls of locus_bound waited.") \
     F(STATS, calls_waited, "waits", FIGURE_NEVER, NULL, NULL, NULL) \

@@ -38,7 +38,6 @@ int steps_begin(struct steps *s, const char *call, locus_worker *w, const char *
     if (w->reader.depth > 0) return call_in_section(call);
     if (!directory || !*directory)
         return error_set(-EINVAL, "%s: the directory is %s", call, directory ? "empty" : "NULL");
-    s->before = call_sums(w);
     rc = steps_meet(s, kind, begin(s));
     if (rc) return steps_end(s, rc);
     s->is_first = collective_is_first(&w->node->collective, w->id);
@@ -67,7 +66,6 @@ int steps_flush(struct steps *s, int rc)
 
 int steps_end(struct steps *s, int rc)
 {
-    call_skip(s->worker, &s->before);
     return rc ? error_set(rc, "%s", s->word.text) : 0;
 }
 

@@ -23,7 +23,6 @@ struct steps {
     struct share *share; /* the node's, from the second step on */
     bool is_first;       /* of its node */
     struct word word;    /* to say, and heard at the last step */
-    struct advice_sums before;
 };
 
 /* Waits for the caller's operations, and for all. */

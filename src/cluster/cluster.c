@@ -395,11 +395,6 @@ bool cluster_shares_cores(const struct cluster *c)
     return !c->plan->has_own_core;
 }
 
-bool cluster_is_crowded(const struct cluster *c)
-{
-    return c->plan->is_oversubscribed;
-}
-
 int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;

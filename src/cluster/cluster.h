@@ -34,8 +34,6 @@ int cluster_start(struct cluster *, const struct node_plan *);
 struct reactor **cluster_reactors(struct cluster *); /* [shards] */
 /* Do workers share cores with shards? Then threads that spin must yield. */
 bool cluster_shares_cores(const struct cluster *);
-/* Threads of this host have to take turns. */
-bool cluster_is_crowded(const struct cluster *);
 
 /* 0, or -ECONNRESET with the sentence that names the node that was lost first. */
 int cluster_loss(struct cluster *);

@@ -34,13 +34,8 @@ int call_no_slot(const char *call) __attribute__((cold));
 int call_in_section(const char *call);
 /* For a result that may mean that a node was lost: then sets the sentence that names the node. */
 int call_name_loss(const locus_worker *, int rc);
-/* The worker has met all others: advice needs to know. */
-void call_met(locus_worker *);
 /* Of a checkpoint or restore: a call for rows that counts as no access, and is no sample of calls. */
 int call_access(locus_worker *, enum request_kind, const locus_key *, size_t n, float *values);
-/* What advice compares, now; and it leaves out what has come since. */
-struct advice_sums call_sums(const locus_worker *);
-void call_skip(locus_worker *, const struct advice_sums *first);
 /* Bounds on a cluster of one: its workers' lowest clock is what one that opens again must pass to
  * count (protocol/clocks.h). */
 void call_report_clock(locus *);

@@ -77,14 +77,10 @@ static void read_cluster(const locus *n, struct figures *f)
 void figures_read(const locus *n, struct figures *f)
 {
     struct locus_stats *s = &f->stats;
-    const uint64_t *found = n->advisor.found;
     *f = (struct figures){0};
     for (unsigned i = 0; i < n->workers; i++) add_worker(&n->worker[i], f);
     WORKER_FIGURES(COPY_WORKER)
     s->bounds_waited_s = 1e-9 * (double)f->workers.bounds_waited_ns;
     s->owned_now = store_home_keys(&n->store);
-    s->advice_intend = __atomic_load_n(&found[ADVICE_INTEND], __ATOMIC_RELAXED);
-    s->advice_earlier = __atomic_load_n(&found[ADVICE_EARLIER], __ATOMIC_RELAXED);
-    s->advice_advance = __atomic_load_n(&found[ADVICE_ADVANCE], __ATOMIC_RELAXED);
     if (n->cluster) read_cluster(n, f);
 }

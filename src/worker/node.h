@@ -14,7 +14,6 @@
 #include "net/forked.h"
 #include "protocol/plan.h"
 #include "store/rows.h"
-#include "worker/advice.h"
 #include "worker/operation.h"
 #include "worker/sample.h"
 #include "locus.h"
@@ -74,11 +73,6 @@ struct locus_worker {
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
     struct reader reader;
-    uint64_t advice_at;        /* keys at other nodes, after which to look for advice */
-    struct advice_sums advice; /* of the last look */
-    locus_clock met_at;        /* its clock at the last collective */
-    uint64_t met_work;         /* work_of() then */
-    struct advice_sums met;    /* then, or at the last look */
     /* Written by the worker, and by shards that complete something. Only with other nodes. */
     struct operations operations __attribute__((aligned(64)));
     /* Written by the worker, read by loaders. */
@@ -114,7 +108,6 @@ struct locus {
     unsigned workers;
     locus_clock reported; /* atomic: call_report_clock() */
     uint64_t waiting_keys;
-    struct advisor advisor;
     bool moves;                /* rows may move between nodes, or have replicas */
     bool heeds_intents;        /* shards act on them */
     bool is_observed;          /* it serves metrics, and workers have observers */

@@ -1,8 +1,199 @@
 #include "worker/sample_stream.h"
 
+#include "base/closed.h"
 #include "base/latch.h"
+#include "store/rows.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+/* ---- sample stream ---- */
+
+/* ---- sample pool ---- */
+
+int pool_fill(struct pool *p, const struct target *t, struct random *r, size_t size)
+{
+    if (size > p->capacity) {
+        locus_key *larger = malloc(size * sizeof *larger);
+        if (!larger) return -ENOMEM;
+        free(p->key);
+        p->key = larger;
+        p->capacity = size;
+    }
+    target_draw_many(t, r, p->key, size);
+    p->size = size;
+    p->next = 0;
+    p->uses = POOL_USES;
+    return 0;
+}
+
+void pool_fini(struct pool *p)
+{
+    free(p->key);
+    *p = (struct pool){0};
+}
+
+/* The next key of the traversal: each of the remaining keys is equally likely, so all of them come
+ * in a random order. */
+static locus_key next_key(struct pool *p, struct random *r)
+{
+    uint64_t rest;
+    size_t i = p->next + random_below(r, p->size - p->next, &rest);
+    locus_key key = p->key[i];
+    p->key[i] = p->key[p->next];
+    return p->key[p->next++] = key;
+}
+
+static void begin_traversal(struct pool *p)
+{
+    p->next = 0;
+    p->uses--;
+}
+
+static size_t take_any(struct pool *p, struct random *r, locus_key *keys, size_t n)
+{
+    size_t taken = p->size - p->next < n ? p->size - p->next : n;
+    for (size_t i = 0; i < taken; i++) keys[i] = next_key(p, r);
+    if (p->next == p->size) begin_traversal(p);
+    return taken;
+}
+
+/* Keys that the sample already has are skipped for the rest of the traversal. If they were kept for
+ * later samples, they would come more and more often, especially a key of great weight, which is in
+ * the pool many times but in a sample at most once. */
+static size_t take_other(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys,
+                         size_t n)
+{
+    size_t taken = 0;
+    while (taken < n && p->next < p->size) {
+        locus_key key = next_key(p, r);
+        if (keyset_add(drawn, key)) keys[taken++] = key;
+    }
+    if (p->next == p->size) begin_traversal(p);
+    return taken;
+}
+
+size_t pool_take(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys, size_t n)
+{
+    size_t taken = 0;
+    while (taken < n && p->uses > 0) {
+        bool is_whole = p->next == 0;
+        size_t more = drawn ? take_other(p, r, drawn, keys + taken, n - taken)
+                            : take_any(p, r, keys + taken, n - taken);
+        taken += more;
+        if (drawn && is_whole && taken < n) break; /* all of the pool's keys are in the sample */
+    }
+    return taken;
+}
+
+/* ---- sample lease ---- */
+
+int preparer_intend(const struct preparer *p, const locus_key *keys, size_t n, locus_clock start,
+                    locus_clock end)
+{
+    if (end == LOCUS_FOREVER) end--; /* no node keeps what was drawn once */
+    if (end <= start) return 0;
+    int rc = p->loader ? locus_loader_intent(p->loader, keys, n, start, end)
+                       : locus_intent(p->worker, keys, n, start, end);
+    return rc == -ENOBUFS || rc == -ENOMEM ? 0 : rc;
+}
+
+int lease_begin(struct lease *l, const struct pool *p, const struct preparer *who, locus_clock from,
+                locus_clock to)
+{
+    *l = (struct lease){from, to};
+    return preparer_intend(who, p->key, p->size, from, to);
+}
+
+/* Extending by no less than an eighth of what was expected, or by all of what was guessed, keeps
+ * extensions few. */
+static locus_clock extension(const struct lease *l, locus_clock end, locus_clock left)
+{
+    locus_clock so_far = end - l->from, least = left > 0 ? so_far / 8 : so_far;
+    return left > least ? left : least;
+}
+
+int lease_cover(struct lease *l, const struct pool *p, const struct preparer *who,
+                locus_clock start, locus_clock end, locus_clock left)
+{
+    if (l->from == l->to) return lease_begin(l, p, who, start, clock_after(end, left));
+    int rc = 0;
+    if (start < l->from) {
+        rc = preparer_intend(who, p->key, p->size, start, l->from);
+        l->from = start;
+    }
+    if (rc == 0 && end > l->to) {
+        locus_clock from = l->to;
+        l->to = clock_after(end, extension(l, end, left));
+        rc = preparer_intend(who, p->key, p->size, from, l->to);
+    }
+    return rc;
+}
+
+/* ---- sample local ---- */
+
+static bool take(struct keyset *drawn, locus_key key)
+{
+    return !drawn || keyset_add(drawn, key);
+}
+
+static locus_key draw(struct local *l, const struct target *t, struct random *r)
+{
+    if (l->left == 0) {
+        target_draw_many(t, r, l->ahead, LOCAL_AHEAD);
+        l->left = LOCAL_AHEAD;
+    }
+    return l->ahead[--l->left];
+}
+
+/* The target's keys in the partition of one of them, by numbers: from ... end - 1. */
+struct span {
+    uint64_t from, end;
+};
+
+static struct span span_of(const struct keyspace *k, const struct partition *p,
+                           const struct target *t, unsigned shard)
+{
+    uint64_t from = keyspace_count_below(k, t->first, shard) - p->first_number;
+    uint64_t end = keyspace_count_below(k, t->first + t->count, shard) - p->first_number;
+    uint64_t first = p->first_bucket, last = first + p->keys;
+    /* signed: what lies before the partition has a number below 0 */
+    return (struct span){(int64_t)from > (int64_t)first ? from : first, end < last ? end : last};
+}
+
+static bool search(const struct store *s, const struct target *t, struct keyset *drawn,
+                   locus_key *key)
+{
+    struct row_ref at = store_row_ref(s, *key);
+    const struct partition *p = at.partition;
+    unsigned shard = keyspace_shard(&s->keyspace, *key);
+    struct span span = span_of(&s->keyspace, p, t, shard);
+    uint64_t number = row_ref_number(at);
+    for (int steps = LOCAL_SEARCH; steps > 0; steps--) {
+        uint64_t held = partition_held(p, number / 64) >> number % 64;
+        number = held ? number + (unsigned)__builtin_ctzll(held) : (number | 63) + 1;
+        if (number >= span.end) {
+            number = span.from;
+        } else if (held) {
+            *key = keyspace_key(&s->keyspace, shard, number++ + p->first_number);
+            if (target_is_possible(t, *key) && take(drawn, *key)) return true;
+            if (number == span.end) number = span.from;
+        }
+    }
+    return false;
+}
+
+bool local_draw(struct local *l, const struct store *s, const struct target *t, struct random *r,
+                struct keyset *drawn, locus_key *key)
+{
+    for (int draws = LOCAL_DRAWS; draws > 0; draws--) {
+        *key = draw(l, t, r);
+        if (row_ref_was_held(store_row_ref(s, *key)) && take(drawn, *key)) return true;
+    }
+    return search(s, t, drawn, key);
+}
+
+/* ---- sample stream ---- */
 
 void stream_init(struct stream *s)
 {
@@ -224,4 +415,45 @@ int stream_draw_local(struct stream *s, const struct drawing *d, locus_key *keys
     int rc = draw_fresh(s, d, keys + found, n - found);
     latch_give(&s->latch);
     return rc;
+}
+
+/* ---- distribution ---- */
+
+static int init_target(struct target *t, locus_key first, const double *weights, uint64_t count)
+{
+    if (weights) return target_init_weighted(t, first, weights, count);
+    target_init_uniform(t, first, count);
+    return 0;
+}
+
+int distribution_new(locus_distribution **out, locus_key first, const double *weights,
+                     uint64_t count, unsigned workers)
+{
+    locus_distribution *d = calloc(1, sizeof *d);
+    if (!d) return -ENOMEM;
+    d->stream = aligned_alloc(_Alignof(struct stream), workers * sizeof *d->stream);
+    int rc = d->stream ? init_target(&d->target, first, weights, count) : -ENOMEM;
+    if (rc) {
+        free(d->stream);
+        free(d);
+        return rc;
+    }
+    d->streams = workers;
+    for (unsigned i = 0; i < workers; i++) stream_init(&d->stream[i]);
+    *out = d;
+    return 0;
+}
+
+void distribution_free(locus_distribution *d)
+{
+    for (unsigned i = 0; i < d->streams; i++) stream_fini(&d->stream[i]);
+    target_fini(&d->target);
+    free(d->stream);
+    d->node = NULL;
+    closed_keep(d, NULL, sizeof *d);
+}
+
+void distribution_seed(locus_distribution *d, uint64_t seed)
+{
+    for (unsigned i = 0; i < d->streams; i++) stream_seed(&d->stream[i], seed, d->rank, i);
 }

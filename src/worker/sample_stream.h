@@ -1,6 +1,6 @@
 /*
- * sample_stream.h - one worker's draws from one distribution: its random numbers, its pools, and the keys
- * that it knows to be here.
+ * sample_stream.h - one worker's draws from one distribution: its random numbers, its pools, and the
+ * keys that it knows to be here.
  *
  * The threads of the worker and its loaders draw from the stream; a latch makes them take turns.
  * Streams share nothing, so samples of different workers and nodes are independent at the levels
@@ -21,8 +21,110 @@
 #ifndef LOCUS_WORKER_SAMPLE_STREAM_H
 #define LOCUS_WORKER_SAMPLE_STREAM_H
 
-#include "worker/sample_lease.h"
-#include "worker/sample_local.h"
+#include "store/store.h"
+#include "worker/sample_target.h"
+
+/*
+ * Sample reuse: G independently drawn keys are given out U times, each time in another random
+ * order (NuPS, Section 4.4, "Sample reuse").
+ *
+ * A sample that must have no key twice skips keys that it already has. So the next key is always
+ * one of all the pool's keys, and a key of great weight is first in as many samples as its
+ * weight says.
+ */
+
+enum { POOL_KEYS = 250, POOL_USES = 16 }; /* G and U, as in NuPS, Section 5.1 */
+
+struct pool {
+    locus_key *key; /* [size]; of the current traversal, [next ...] are still to come */
+    size_t size, capacity, next;
+    unsigned uses; /* traversals left, including the current one; 0: used up */
+};
+
+/* Draws `size` keys. 0 or -ENOMEM: the pool is as before. */
+int pool_fill(struct pool *, const struct target *, struct random *, size_t size);
+void pool_fini(struct pool *);
+
+/* Takes at most n keys, fewer if the pool is used up; returns how many. With `drawn`: only keys
+ * that are not in it; fewer also if a whole traversal has no other. */
+size_t pool_take(struct pool *, struct random *, struct keyset *drawn, locus_key *keys, size_t n);
+
+/* Keys that it will still give out. */
+static inline uint64_t pool_left(const struct pool *p)
+{
+    return p->uses == 0 ? 0 : (uint64_t)p->uses * p->size - p->next;
+}
+
+/*
+ * The clocks for which intent was signaled for all keys of a pool.
+ *
+ * A pool's rows should stay here until the pool is used up. So its keys are intended together,
+ * for as long as the pool is expected to last, and again if it lasts longer. Each extension is a
+ * fraction of the whole time so far, so there are few of them.
+ */
+
+/* The thread that prepares a sample and signals intent for it: the worker itself, or one of its
+ * loaders. */
+struct preparer {
+    locus_worker *worker;
+    locus_loader *loader; /* NULL: the worker */
+};
+
+/* Signals that the worker will read and write the keys while its clock is in [start, end). Also
+ * returns 0 if the limit of waiting intents is reached: then the rows are accessed wherever they
+ * are. */
+int preparer_intend(const struct preparer *, const locus_key *keys, size_t n, locus_clock start,
+                    locus_clock end);
+
+struct lease {
+    locus_clock from, to; /* equal: none yet */
+};
+
+/* Clocks are not negative; adding stops at the last one. */
+static inline locus_clock clock_after(locus_clock c, locus_clock more)
+{
+    return c > INT64_MAX - more ? INT64_MAX : c + more;
+}
+
+/* Intends the pool's keys for [from, to). 0, or why that failed: a node was lost. */
+int lease_begin(struct lease *, const struct pool *, const struct preparer *, locus_clock from,
+                locus_clock to);
+
+/* The pool's keys are used in [start, end), and the pool will last about `left` clocks (0:
+ * unknown): signals what was not yet signaled of that, and more. */
+int lease_cover(struct lease *, const struct pool *, const struct preparer *, locus_clock start,
+                locus_clock end, locus_clock left);
+
+/*
+ * Local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4, "Local
+ * sampling").
+ *
+ * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times: that is the
+ * target restricted to the rows that are here. A bit says whether one is (store.h), so a draw in
+ * vain touches no line that others write often. If that fails, few rows are here. Then the last
+ * key's part of the range, that of its shard, is searched from this key on, 64 keys at once, for
+ * LOCAL_SEARCH steps; the first key found is used, whatever its weight. If there is none, the
+ * caller falls back.
+ */
+
+enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_AHEAD = 16 };
+
+struct local {
+    locus_key ahead[LOCAL_AHEAD]; /* drawn together; looked at when they are used */
+    unsigned left;                /* of them, the first ones */
+};
+
+/* Can the row of `key` be read without the network? */
+static inline bool local_has_row(const struct store *s, locus_key key)
+{
+    struct row_ref ref = store_row_ref(s, key);
+    return row_ref_is_held(ref, directory_load(row_ref_word(ref)));
+}
+
+/* With `drawn`: a key that is not in it, which is added to it. False: the search found no such key
+ * here. */
+bool local_draw(struct local *, const struct store *, const struct target *, struct random *,
+                struct keyset *drawn, locus_key *key);
 
 enum { POOLS_AHEAD_MAX = 8, POOLS_MAX = 1 + POOLS_AHEAD_MAX };
 
@@ -75,5 +177,28 @@ int stream_draw_independent(struct stream *, const struct drawing *, locus_key *
 int stream_draw_reused(struct stream *, const struct drawing *, locus_key *keys, size_t n);
 /* Signals nothing. Keys that had to be drawn from anywhere come last. */
 int stream_draw_local(struct stream *, const struct drawing *, locus_key *keys, size_t n);
+
+/*
+ * A registered distribution: the target, the scheme of its conformity level, and a stream of
+ * samples for each worker.
+ */
+
+struct locus_distribution {
+    const locus *node;
+    struct target target;
+    enum locus_conformity conformity;
+    bool is_unique; /* without replacement */
+    bool is_used;   /* a sample was prepared */
+    unsigned rank, streams;
+    struct stream *stream; /* [streams], by worker */
+};
+
+/* Weights NULL: uniform. The arguments were checked. 0 or -ENOMEM. */
+int distribution_new(locus_distribution **, locus_key first, const double *weights, uint64_t count,
+                     unsigned workers);
+void distribution_free(locus_distribution *);
+
+/* Sets the seed of the streams' random numbers, which also depend on rank and worker. */
+void distribution_seed(locus_distribution *, uint64_t seed);
 
 #endif

@@ -182,7 +182,6 @@ static const struct told all_told[] = {
     TOLD("locus_forwarded_requests_total", forwards),
     TOLD("locus_intended_keys_total", intents_signaled),
     TOLD("locus_late_keys_total", intents_late),
-    TOLD("locus_advice_total{what=\"intend\"}", advice_intend),
     TOLD("locus_kept_keys", kept_now),
 };
 enum { TOLD_COUNT = sizeof all_told / sizeof *all_told };
@@ -280,29 +279,6 @@ TEST(metrics, samples_are_what_locus_stats_counts)
 
 static char shown[4 * PAGE_MAX], saved[FOLDER_PATH_BYTES];
 
-/* Of advice, in seconds. A node looks whether 1024 keys were elsewhere in one: where it is slow, it
- * takes a longer one. */
-static const double windows[] = {0.02, 0.1, 0.5, 2, 2};
-enum { RUNS = sizeof windows / sizeof *windows, WINDOWS_ENOUGH = 10 };
-static double window;
-
-/* Many keys, of which intent names one, until that is noticed, or the window was too short. Always
- * the same one: were it one of the step's, all rows would have come here after a while, on a node
- * that is slow. */
-static void need_advice(struct seat *s)
-{
-    static float rows[NODES][64 * LENGTH];
-    const locus_key own = (locus_key)s->rank;
-    locus_key keys[64];
-    const double end = now_s() + WINDOWS_ENOUGH * window;
-    while (stats_of(s->node).advice_intend == 0 && now_s() < end) {
-        for (int i = 0; i < 64; i++) keys[i] = seat_random(s, KEYS);
-        locus_clock next = locus_advance_clock(s->worker) + 1;
-        CHECK_EQ(locus_intent(s->worker, &own, 1, next, next + 1), 0);
-        CHECK_EQ(locus_pull(s->worker, keys, 64, rows[s->rank]), 0);
-    }
-}
-
 static void collect(struct seat *s)
 {
     work(s);
@@ -310,7 +286,6 @@ static void collect(struct seat *s)
         locus_advance_clock(s->worker);
         CHECK_EQ(locus_bound(s->worker, i % 2), 0);
     }
-    need_advice(s);
     CHECK_EQ(locus_checkpoint(s->worker, saved), 0);
     if (s->rank == 0)
         for (unsigned r = 0; r < NODES; r++) get_page(base + r, shown + strlen(shown));
@@ -393,20 +368,17 @@ static void names_are_in_the_manual(void)
         if (!strstr(shown, used)) test_fail(__FILE__, __LINE__, "no metric is called %s", used);
 }
 
-/* Advice is given after ten seconds unless the environment says so: this test asks for it soon. Who
- * waits for whom, and which request is forwarded, is chance: it may take another run. */
+/* Who waits for whom, and which request is forwarded, is chance: it may take another run. */
+enum { RUNS = 5 };
+
 TEST(metrics, no_sample_is_always_zero_and_names_are_in_the_manual)
 {
-    if (IS_SANITIZED) SKIP("advice judges what is accessed in a time: too little with a sanitizer");
     struct team t = team_of_three();
-    char still[64] = "everything", text[16];
+    char still[64] = "everything";
     unsigned names = 0;
     ask_for_metrics(NODES);
     folder_new(saved);
     for (int i = 0; i < RUNS && (i == 0 || is_any_still(still)); i++) {
-        window = windows[i];
-        snprintf(text, sizeof text, "%g", window);
-        setenv("LOCUS_ADVICE", text, 1);
         *shown = '\0';
         t.staleness_s = 0;
         setenv("LOCUS_CARRIER", "", 1);
@@ -525,7 +497,7 @@ TEST(metrics, locale_with_a_comma_changes_nothing_for_machines)
     comma_choose();
     folder_new(folder);
     ask_for_metrics(NODES);
-    CHECK_EQ(setenv("LOCUS_ADVICE", "0.5", 1), 0);
+    CHECK_EQ(setenv("LOCUS_PEER_TIMEOUT", "7.5", 1), 0);
     CHECK_EQ(setenv("LOCUS_REPORT", folder_path(folder, "run"), 1), 0);
     CHECK_EQ(setenv("LOCUS_TRACE", folder_path(folder, "run"), 1), 0);
     team_run(&t, work_and_show);

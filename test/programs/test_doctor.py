@@ -111,7 +111,13 @@ class Surroundings(Doctor):
     def test_variable_that_is_misspelt(self):
         self.warns(("LOCUS_METRIC=127.0.0.1:9400", "variables",
                     "nobody reads LOCUS_METRIC: is it meant to be LOCUS_METRICS?"))
-        self.assertIn("none that begins with LOCUS_ seems misspelt", self.doctor("LOCUS_OF_MINE=1", status=0).out)
+        for name, meant in (("RENDEZ_VOUS", "RENDEZVOUS"), ("SECRETFILE", "SECRET_FILE"),
+                            ("SECRETS", "SECRET"), ("REPORTS", "REPORT"), ("RANKS", "RANK"), ("TRACE_KEY", "TRACE_KEYS")):
+            self.warns((f"LOCUS_{name}=", "variables", f"nobody reads LOCUS_{name}: is it meant to be LOCUS_{meant}?"), status=None)
+        others = " ".join(f"LOCUS_{name}=" for name in ("TEST_SECONDS", "MODEL", "LOG", "HOST", "PORT", "", "LOST", "LIBRARY"))
+        self.assertIn("none that begins with LOCUS_ seems misspelt", self.doctor(others).out)
+        self.contains(self.run_command(f"LOCUS_METRIC=9400 {LOCUS} run -n 2 -- true", 0).err,
+                      "locus run: nobody reads the variable LOCUS_METRIC: is it meant to be LOCUS_METRICS?")
 
     def test_secret(self):
         """More that is wrong with one is in unit/net/secret_test.c."""
@@ -180,7 +186,7 @@ class Machine(Doctor):
                    (limited("u", 3), "threads", "raise ulimit -u"),
                    ("LOCUS_CONGESTION=carrier-pigeon", "links", "is refused"),
                    ("LOCUS_CARRIER=pigeon", "links", "which means nothing"),
-                   ("LOCUS_ADVICE=never", "trial", 'LOCUS_ADVICE is "never": must be a number of seconds'))
+                   ("LOCUS_CHECKPOINTS=many", "trial", 'LOCUS_CHECKPOINTS is "many": must be how many checkpoints to keep'))
 
     def test_what_is_slower_or_ignored_is_a_warning(self):
         self.warns(("LOCUS_WORKERS=1000", "cores", "too few for 1 node of 1000 workers"),

@@ -201,6 +201,25 @@ class Report(nodes.TestCase):
         heights = [float(point.split(",")[1]) for point in points.get("points").split()]
         self.assertEqual(sum(height < max(heights) - 100 for height in heights), 1)
 
+    def test_says_what_would_help(self):
+        """Of a node of two workers and ten seconds: the end of the sentence, or nothing."""
+        lots = {"local": 50000, "remote": 50000, "waits": 1000, "waits_s": 9.0, "signaled": 90000, "clock": 100}
+        for end, counts in [
+                ("no intent was signaled", {"signaled": 0}), ("no intent was signaled", {"signaled": 0, "waits_s": 0}),
+                ("no clock was advanced", {"clock": 0}), ("came too late", {"late": 25000}), ("no intent named them", {}),
+                ("", {"remote": 7000, "waits_s": 1.0}), ("no intent named them", {"remote": 7000, "waits_s": 3.0}),
+                ("", {"remote": 7000, "waits_s": 3.0, "waits": 31}), ("", {"local": 100, "remote": 100, "waits": 4}),
+                ("", {"local": 150000, "waits_s": 1.0}), ("no intent was signaled", {"local": 150000, "waits_s": 1.0, "signaled": 0}),
+                ("", {"technique": "static"})]:
+            with self.subTest(counts=counts):
+                counts = {**lots, **counts}
+                head = {"node": 0, "nodes": 1, "technique": counts.pop("technique", "adaptive"), "workers": 2, "shards": 1}
+                lines = [{**head, "t": int(1e15)}, {"t": int(1e15)}, {"t": int(1e15 + 1e7), **counts}]
+                (self.at / "slow.0.report.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+                said = self.sh(f"{REPORT} {self.at}/slow --out {self.at}/page.html", 0).out
+                self.assertEqual(said.count("node 0: "), bool(end), said)
+                self.contains(said + (self.at / "page.html").read_text(), end)
+
     def test_what_cannot_be_made_is_refused(self):
         (self.at / "x.0.report.jsonl").write_text("hello\n")
         (self.at / "y.0.report.jsonl").write_text('{"node":0,"nodes":1,"workers":1,"shards":1,"t":1e300}\n')

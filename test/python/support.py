@@ -35,7 +35,7 @@ def free_port():
 def environment(**more):
     path = os.pathsep.join([str(ROOT / "python"), str(ROOT / "test" / "python")])
     # Two cores for several processes: torch's threads would only wait for each other.
-    return dict(os.environ, PYTHONPATH=path, OMP_NUM_THREADS="1", LOCUS_ADVICE="0", **more)
+    return dict(os.environ, PYTHONPATH=path, OMP_NUM_THREADS="1", **more)
 
 
 def script(text, folder):

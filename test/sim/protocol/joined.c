@@ -48,12 +48,6 @@ bool cluster_shares_cores(const struct cluster *c)
     return platform_shares_cores;
 }
 
-bool cluster_is_crowded(const struct cluster *c)
-{
-    (void)c;
-    return false;
-}
-
 int cluster_loss(struct cluster *c)
 {
     return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;

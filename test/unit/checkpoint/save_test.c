@@ -90,16 +90,12 @@ TEST(save, rows_of_checkpoints_and_restores_are_no_accesses)
     for (int i = 0; i < 2; i++) {
         before[i] = stats_of(p.node[i]);
         blocked[i] = p.worker[i]->operations.blocked.sum;
-        p.worker[i]->advice = (struct advice_sums){.ns = 1};
     }
     pair_do(&p, save_and_restore);
     CHECK(p.worker[1]->operations.blocked.sum > blocked[1]);
     for (int i = 0; i < 2; i++) {
         after = stats_of(p.node[i]);
         CHECK_EQ(memcmp(&before[i], &after, offsetof(struct locus_stats, relocated_in)), 0);
-        /* nor does advice look at them */
-        CHECK_EQ(p.worker[i]->advice.waited_ns, p.worker[i]->operations.blocked.sum - blocked[i]);
-        CHECK(p.worker[i]->advice.ns > 1);
         rows += p.worker[i]->counters.checkpoint_rows;
     }
     CHECK_EQ(rows, 2 * ROWS);

@@ -1,5 +1,5 @@
 /* How long a pool's keys are intended, and how often that is signaled. */
-#include "worker/sample_lease.h"
+#include "worker/sample_stream.h"
 
 #include "one_node.h"
 

@@ -1,5 +1,5 @@
 /* Local sampling: which keys it draws, on a node that holds some of the rows. */
-#include "worker/sample_local.h"
+#include "worker/sample_stream.h"
 
 #include "common/stores.h"
 #include "store/row.h"

@@ -1,6 +1,6 @@
 /* A pool at its end, and without replacement. Its traversals and their orders: distribution_test. */
 #include "worker/chi_square.h"
-#include "worker/sample_pool.h"
+#include "worker/sample_stream.h"
 
 static struct random numbers(uint64_t seed)
 {

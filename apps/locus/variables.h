@@ -6,8 +6,8 @@
  * Waiting   for stderr
  * Life      none
  */
-#ifndef LOCUS_WORKER_VARIABLES_H
-#define LOCUS_WORKER_VARIABLES_H
+#ifndef VARIABLES_H
+#define VARIABLES_H
 
 #include <stddef.h>
 
@@ -21,7 +21,7 @@ struct variable {
 
 /* How many there are, of which the first `max` are set. */
 size_t variables_unread(struct variable *, size_t max);
-/* Once in a process, a line on stderr for each that seems misspelt. */
+/* A line on stderr for each that seems misspelt. */
 void variables_warn(void);
 
 #endif

@@ -1,6 +1,8 @@
-#include "worker/variables.h"
+#include "variables.h"
 
 #include "protocol/config.h"
+
+#include "say.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,10 +14,10 @@ enum { BEGIN_BYTES = sizeof BEGIN - 1, WARNINGS_MAX = 32 };
 
 /* Those beside the fields' (protocol/config.h). docs/reference/variables.md has a line for each. */
 static const char *const others[] = {
-    "LOCUS_ADVICE",  "LOCUS_CARRIER", "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION",
-    "LOCUS_LIBRARY", "LOCUS_LOST",    "LOCUS_METRICS",     "LOCUS_RANK",
-    "LOCUS_REPORT",  "LOCUS_RESTART", "LOCUS_SECRET",      "LOCUS_SECRET_FILE",
-    "LOCUS_SIZE",    "LOCUS_TRACE",   "LOCUS_TRACE_KEYS",  "LOCUS_WORKERS",
+    "LOCUS_CARRIER", "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION",  "LOCUS_LIBRARY",
+    "LOCUS_LOST",    "LOCUS_METRICS",     "LOCUS_RANK",        "LOCUS_REPORT",
+    "LOCUS_RESTART", "LOCUS_SECRET",      "LOCUS_SECRET_FILE", "LOCUS_SIZE",
+    "LOCUS_TRACE",   "LOCUS_TRACE_KEYS",  "LOCUS_WORKERS",
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
@@ -96,12 +98,9 @@ size_t variables_unread(struct variable *v, size_t max)
 
 void variables_warn(void)
 {
-    static bool has_warned;
     struct variable v[WARNINGS_MAX];
-    if (__atomic_exchange_n(&has_warned, true, __ATOMIC_RELAXED)) return;
     size_t count = variables_unread(v, WARNINGS_MAX);
     for (size_t i = 0; i < count && i < WARNINGS_MAX; i++)
         if (v[i].meant)
-            fprintf(stderr, "locus: nobody reads the variable %s: is it meant to be %s?\n",
-                    v[i].name, v[i].meant);
+            say("nobody reads the variable %s: is it meant to be %s?", v[i].name, v[i].meant);
 }
