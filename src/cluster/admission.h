@@ -1,7 +1,7 @@
 /*
- * admission.h - which peers become members of rank 0's cluster: accepting, the hello, the proof that a peer
- * knows the secret, the agreement of all, and the sentences for peers that are refused, that wait,
- * or that wait in vain.
+ * admission.h - which peers become members of rank 0's cluster: accepting, the hello, the proof that
+ * a peer knows the secret, the agreement of all, and the sentences for peers that are refused, that
+ * wait, or that wait in vain.
  *
  *                 all have come
  *   GATHERING ------------------> COMPLETE     from then on newcomers are sent away, to come

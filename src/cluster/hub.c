@@ -359,7 +359,7 @@ void channel_watch(struct channel *c, unsigned peer_timeout_ms)
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
     c->deadline_ns = 0;
-    tcp_bound_retries(streams_descriptor(c->stream));
+    tcp_bound_retries(streams_descriptor(c->stream)); /* none is found: none is bounded */
     hub_note(c->hub);
 }
 

@@ -8,6 +8,9 @@
  * owner. nng's threads take it to pass in what was received, the owner's callers to change
  * something, and the hub's thread to check times: heartbeats, silence, deadlines.
  *
+ * A forked child keeps nng's descriptors. So it is the end of the links (forked.h) that shows the
+ * others at once that a process with such a child has ended.
+ *
  * Only time during which this process ran counts as silence. If the thread wakes much later than
  * planned, the process was stopped or the machine asleep, and silence is counted from the
  * beginning.

@@ -1,7 +1,6 @@
 #include "cluster/streams.h"
 
 #include "base/error.h"
-#include "base/tsan.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -94,28 +93,6 @@ int streams_prepare(void)
 
 /* ---- connecting ---- */
 
-#ifdef LOCUS_TSAN
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-void AnnotateIgnoreWritesBegin(const char *file, int line);
-void AnnotateIgnoreWritesEnd(const char *file, int line);
-#endif
-
-/* nng counts a dialer's users with atomics that the thread sanitizer does not see: its connections,
- * which nng ends on another thread, and us. */
-static void free_dialer(nng_stream_dialer *dialer)
-{
-#ifdef LOCUS_TSAN
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-#endif
-    nng_stream_dialer_free(dialer);
-#ifdef LOCUS_TSAN
-    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-#endif
-}
-
 int streams_dial(const char *url, uint64_t timeout_ns, nng_stream **stream)
 {
     nng_stream_dialer *dialer;
@@ -133,7 +110,7 @@ int streams_dial(const char *url, uint64_t timeout_ns, nng_stream **stream)
         if (result == 0) *stream = nng_aio_get_output(aio, 0);
         nng_aio_free(aio);
     }
-    free_dialer(dialer);
+    nng_stream_dialer_free(dialer);
     return result;
 }
 
