@@ -8,10 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t LAST_WORD_TIMEOUT_NS = SECOND_NS; /* for a node to hear why it must go */
-/* Between reports of those: who has another secret comes again until its time is over. */
-static const uint64_t TURNED_AWAY_NS = SECOND_NS, TURNED_AWAY_NS_MAX = 16 * SECOND_NS;
+static const uint64_t LAST_WORD_TIMEOUT_NS = 1000000000; /* for a node to hear why it must go */
 enum { HELLO_SPARE = 64 << 10 };
 
 /* ---- the members ---- */
@@ -286,8 +283,8 @@ static void refuse_twin(const struct admission *a, const struct visitor *v)
 
 /* ---- who proves to know the secret ---- */
 
-/* The cluster continues to wait for the right node. Rank 0's member reports this on stderr, at most
- * once a second, because a peer may try again and again. */
+/* The cluster continues to wait for the right node. Rank 0's member reports this on stderr, at once
+ * and then every 10 s, because a peer may try again and again. */
 static void turn_away(struct admission *a, struct channel *c, int rc)
 {
     a->turned_away++;
@@ -455,8 +452,7 @@ static void report_turned_away(struct admission *a, uint64_t now_ns, uint64_t *d
 {
     if (a->turned_away > 0 && now_ns >= a->report_ns) {
         say_who_was_turned_away(a);
-        a->report_ns = now_ns + a->report_pause_ns;
-        if (a->report_pause_ns < TURNED_AWAY_NS_MAX) a->report_pause_ns *= 2;
+        a->report_ns = now_ns + REMINDER_NS;
     }
     if (a->turned_away > 0 && a->report_ns < *due_ns) *due_ns = a->report_ns;
 }
@@ -483,7 +479,6 @@ int admission_init(struct admission *a, const struct rendezvous_config *c,
     if (secret_copy(&a->secret, c->secret)) return -ENOMEM;
     a->shards = c->node.shards ? c->node.shards : c->choice;
     a->peer_timeout_ms = a->ours.peer_timeout_ms;
-    a->report_pause_ns = TURNED_AWAY_NS;
     a->deadline_ns = deadline_ns;
     a->limit_s = c->node.join_timeout_s;
     return 0;

@@ -124,7 +124,7 @@ struct admission {
 
     /* peers that could not prove themselves and were not yet reported */
     unsigned turned_away;
-    uint64_t report_ns, report_pause_ns;       /* when the next report may be, and between them */
+    uint64_t report_ns;                        /* when the next report may be */
     char turned_away_why[ADMISSION_WHY_BYTES]; /* of the last; "": there was none */
 };
 
