@@ -226,9 +226,9 @@ LOCUS_API uint32_t locus_state_length(const locus *, locus_key);
  * fastest in this way: by each node those of its own rows, many in a call. */
 LOCUS_API size_t locus_owned(locus *, locus_key from, locus_key *keys, size_t max);
 
-/* Opens and closes workers. One that opens has the lowest free id. If all workers of the node had
- * closed, the first one that opens again waits for the end of a quiesce of the other nodes. -EBUSY
- * if `workers` of the configuration are open already; -ECONNRESET if a peer was lost. */
+/* Opens a worker, with the lowest free id. Waits for the end of a collective to which all other
+ * workers of the node have come; if all have closed, for the end of a quiesce of the other nodes.
+ * -EBUSY if `workers` of the configuration are open already; -ECONNRESET if a peer was lost. */
 LOCUS_API int locus_worker_open(locus *, locus_worker **out);
 /* Waits for the worker's operations; its intents end; it counts as arrived at later collectives.
  * -EDEADLK inside a read section, -EBUSY while a loader is open: nothing changes. If an operation
@@ -608,7 +608,7 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  * then it writes all rows to a new folder in `directory`, which all nodes must see. The older
  * checkpoint stays until the new one is complete on the disk, whatever happens meanwhile; the
  * newest three are kept (LOCUS_CHECKPOINTS in the environment: another number). Loaders may go on
- * signaling. A worker that opens meanwhile waits for the end. Nothing else in `directory` is
+ * signaling. Nothing else in `directory` is
  * removed. locus_restore() sets all rows to those of the newest checkpoint in `directory` that is
  * whole (or of `directory` itself, if it is a checkpoint), and all other rows to zero; a newer one
  * that is damaged is named on stderr. It works with any number of nodes and shards and with any

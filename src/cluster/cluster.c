@@ -2,12 +2,9 @@
 
 #include "base/error.h"
 #include "base/pinning.h"
-#include "base/time.h"
-#include "cluster/address.h"
 #include "cluster/rendezvous.h"
 #include "net/forked.h"
 #include "net/mesh.h"
-#include "net/mesh_listener.h"
 #include "net/secret.h"
 #include "net/silence.h"
 #include "net/uring.h"
@@ -20,8 +17,6 @@
 #include <unistd.h>
 
 enum { LOSS_BYTES = 320 };
-static_assert((int)MESH_ADDRESS_MAX == (int)RENDEZVOUS_ADDRESS_MAX,
-              "one list of addresses serves both");
 
 struct cluster {
     int rank, size;
@@ -158,7 +153,7 @@ static unsigned nodes_of_host(const struct cluster *c, unsigned *our_index)
  * cannot reach them, unless the configuration says otherwise. */
 static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
 {
-    return !c->secret.is_known && !mesh_is_told_where(config->listen);
+    return !c->secret.is_known && !address_has_host(config->listen);
 }
 
 /* By the machine, as if all nodes were on one host: rank 0 does not know more before the others
@@ -190,20 +185,20 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
 }
 
 static int listen_for_peers(struct cluster *c, const struct locus_config *config,
-                            char address[MESH_ADDRESS_MAX])
+                            char address[ADDRESS_MAX])
 {
-    const struct mesh_place place = {
+    const struct address_place place = {
         .listen = config->listen,
         .rendezvous = config->rendezvous,
         .loopback_only = stays_on_loopback(c, config),
         .deadline_ns = time_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
     };
-    return mesh_listen(&place, &c->listener, address);
+    return address_listen(&place, &c->listener, address);
 }
 
 static int join(struct cluster *c, const struct locus_config *config)
 {
-    char data_address[MESH_ADDRESS_MAX];
+    char data_address[ADDRESS_MAX];
     /* its form is the first thing to be wrong */
     struct rendezvous_address rendezvous;
     /* an unknown machine: nothing is pinned */
@@ -343,7 +338,7 @@ static int connect_links(struct cluster *c, const struct node_plan *plan)
         .rank = (unsigned)c->rank,
         .size = (unsigned)c->size,
         .shards = c->shards,
-        .address = (const char(*)[MESH_ADDRESS_MAX])c->agreed.address,
+        .address = (const char(*)[ADDRESS_MAX])c->agreed.address,
         .listener = c->listener,
         .secret = &c->secret,
         .deadline_ns = time_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),

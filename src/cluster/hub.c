@@ -1,13 +1,10 @@
 #include "cluster/hub.h"
 
 #include "base/error.h"
-#include "base/time.h"
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/streams.h"
-#include "net/forked.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,7 +63,6 @@ void channel_close(struct channel *c)
 {
     if (c->is_closed) return;
     c->is_closed = true;
-    forked_unregister(c->fd);
     nng_stream_close(c->stream);
     hub_note(c->hub);
 }
@@ -334,7 +330,7 @@ struct channel *channel_open(struct hub *h, nng_stream *stream, uint64_t deadlin
     }
     c->hub = h;
     c->stream = stream;
-    c->rank = c->fd = -1;
+    c->rank = -1;
     c->deadline_ns = deadline_ns;
     c->heard_ns = c->spoke_ns = time_now_ns();
     c->previous = h->last;
@@ -362,11 +358,7 @@ void channel_watch(struct channel *c, unsigned peer_timeout_ms)
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
     c->deadline_ns = 0;
-    c->fd = streams_descriptor(c->stream);
-    if (c->fd >= 0) {
-        tcp_bound_retries(c->fd);
-        forked_register(c->fd); /* no memory: children keep it */
-    }
+    tcp_bound_retries(streams_descriptor(c->stream)); /* none is found: none is bounded */
     hub_note(c->hub);
 }
 
@@ -380,18 +372,6 @@ void hub_agree(struct hub *h, unsigned peer_timeout_ms)
         c->heard_ns = now_ns; /* until now the peer did not know that it has to speak so often */
     }
     hub_note(h);
-}
-
-void channel_show_peer(const struct channel *c, char text[CHANNEL_PEER_BYTES])
-{
-    nng_sockaddr a;
-    char host[INET6_ADDRSTRLEN] = "";
-    snprintf(text, CHANNEL_PEER_BYTES, "unknown address");
-    if (nng_stream_get_addr(c->stream, NNG_OPT_REMADDR, &a)) return;
-    if (a.s_family == NNG_AF_INET && inet_ntop(AF_INET, &a.s_in.sa_addr, host, sizeof host))
-        snprintf(text, CHANNEL_PEER_BYTES, "%s:%u", host, ntohs(a.s_in.sa_port));
-    if (a.s_family == NNG_AF_INET6 && inet_ntop(AF_INET6, a.s_in6.sa_addr, host, sizeof host))
-        snprintf(text, CHANNEL_PEER_BYTES, "[%s]:%u", host, ntohs(a.s_in6.sa_port));
 }
 
 /* ---- the thread ---- */

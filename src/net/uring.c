@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "net/forked.h"
 #include "net/link_private.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "locus.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "nng.h"
 
 #include "base/time.h"
-#include "cluster/hello.h"
+#include "cluster/message.h"
 #include "cluster/rendezvous.h"
 #include "cluster/server.h"
 #include "net/secret.h"

@@ -2,7 +2,7 @@
  * reason. The peer is a bare socket. */
 #include "cluster/hub.h"
 
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/peers.h"
 #include "cluster/streams.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "cluster/late_name.h"
-#include "net/mesh_listener.h"
+#include "net/address.h"
 #include "locus.h"
 #include "meshes.h"
 
@@ -22,7 +22,7 @@ struct listening {
 static void check_listening(const struct listening *all, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        char address[MESH_ADDRESS_MAX];
+        char address[ADDRESS_MAX];
         int listener, rc = listen_at(all[i].listen, all[i].rendezvous, &listener, address);
         const char *what = rc ? locus_error() : address;
         if (rc != all[i].rc || !strstr(what, all[i].what))
@@ -39,14 +39,14 @@ static void check_listening(const struct listening *all, size_t count)
     check_listening((const struct listening[]){__VA_ARGS__}, \
                     sizeof((const struct listening[]){__VA_ARGS__}) / sizeof(struct listening))
 
-TEST(mesh_listener, listens_where_it_is_told_or_where_the_rendezvous_is)
+TEST(listen, listens_where_it_is_told_or_where_the_rendezvous_is)
 {
     CHECK_LISTENING({"127.0.0.1:0", NULL, "127.0.0.1:", 0}, {"127.0.0.3", NULL, "127.0.0.3:", 0},
                     {"localhost:0", NULL, ":", 0}, {NULL, RENDEZVOUS, "127.0.0.1:", 0},
                     {"", RENDEZVOUS, "127.0.0.1:", 0}, {":0", RENDEZVOUS, "127.0.0.1:", 0},
                     {"0.0.0.0:0", RENDEZVOUS, "127.0.0.1:", 0}, {"lo", RENDEZVOUS, "127.0.0.1:", 0},
                     {"lo:0", NULL, "127.0.0.1:", 0});
-    char address[MESH_ADDRESS_MAX];
+    char address[ADDRESS_MAX];
     int listener;
     if (listen_at("::1", NULL, &listener, address)) SKIP("no IPv6 here");
     close(listener);
@@ -54,7 +54,7 @@ TEST(mesh_listener, listens_where_it_is_told_or_where_the_rendezvous_is)
 }
 
 /* A port alone says nothing about where: the route does, and not all interfaces are meant. */
-TEST(mesh_listener, listens_by_route_at_a_port_that_is_named)
+TEST(listen, listens_by_route_at_a_port_that_is_named)
 {
     char text[16], host[64];
     int fd = loopback_listen(NULL);
@@ -64,14 +64,10 @@ TEST(mesh_listener, listens_by_route_at_a_port_that_is_named)
                     {text, RENDEZVOUS, "is taken: choose another with LOCUS_LISTEN", -EADDRINUSE});
     close(fd);
     CHECK_LISTENING({text, RENDEZVOUS, host, 0});
-    CHECK(!mesh_is_told_where(text));
-    CHECK(!mesh_is_told_where(NULL));
-    CHECK(!mesh_is_told_where(""));
-    CHECK(mesh_is_told_where("0.0.0.0"));
-    CHECK(mesh_is_told_where("[::1]:7777"));
+    CHECK(!address_has_host(NULL));
 }
 
-TEST(mesh_listener, says_why_it_cannot_listen)
+TEST(listen, says_why_it_cannot_listen)
 {
 #define FORM "not of the form host:port"
     CHECK_LISTENING(
@@ -88,7 +84,7 @@ TEST(mesh_listener, says_why_it_cannot_listen)
         {NULL, "no-such-host.invalid:1", "is not known", -EINVAL}, {NULL, NULL, FORM, -EINVAL});
 }
 
-TEST(mesh_listener, without_a_secret_stays_on_loopback)
+TEST(listen, without_a_secret_stays_on_loopback)
 {
     static const struct {
         const char *listen, *rendezvous;
@@ -104,11 +100,11 @@ TEST(mesh_listener, without_a_secret_stays_on_loopback)
         {NULL, "0.0.0.0:7777", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char address[MESH_ADDRESS_MAX];
-        int listener, rc = mesh_listen(&(struct mesh_place){.listen = cases[i].listen,
-                                                            .rendezvous = cases[i].rendezvous,
-                                                            .loopback_only = true},
-                                       &listener, address);
+        char address[ADDRESS_MAX];
+        int listener, rc = address_listen(&(struct address_place){.listen = cases[i].listen,
+                                                                  .rendezvous = cases[i].rendezvous,
+                                                                  .loopback_only = true},
+                                          &listener, address);
         if (rc != (cases[i].may ? 0 : -EACCES))
             test_fail(__FILE__, __LINE__, "%s: %s", cases[i].rendezvous, locus_error());
         if (rc == 0) close(listener);
@@ -123,21 +119,22 @@ TEST(mesh_listener, without_a_secret_stays_on_loopback)
     }
 }
 
-TEST(mesh_listener, waits_for_a_name_that_is_not_known_yet)
+TEST(listen, waits_for_a_name_that_is_not_known_yet)
 {
     late_name_fails(2, EAI_AGAIN);
-    char address[MESH_ADDRESS_MAX];
+    char address[ADDRESS_MAX];
     int listener;
-    struct mesh_place p = {.rendezvous = LATE_NAME ":7777", .deadline_ns = now_ns() + 60 * SECOND};
-    CHECK_EQ(mesh_listen(&p, &listener, address), 0);
+    struct address_place p = {.rendezvous = LATE_NAME ":7777",
+                              .deadline_ns = now_ns() + 60 * SECOND};
+    CHECK_EQ(address_listen(&p, &listener, address), 0);
     close(listener);
     CHECK_EQ(late_name_questions(), 3);
     late_name_fails(2, EAI_NONAME); /* as a launcher's that is not published yet */
-    CHECK_EQ(mesh_listen(&p, &listener, address), 0);
+    CHECK_EQ(address_listen(&p, &listener, address), 0);
     close(listener);
     CHECK_EQ(late_name_questions(), 3);
     late_name_fails(1000, EAI_AGAIN);
     p.deadline_ns = now_ns() + 300000000;
-    CHECK_EQ(mesh_listen(&p, &listener, address), -EINVAL);
+    CHECK_EQ(address_listen(&p, &listener, address), -EINVAL);
     CHECK_STR(locus_error(), "the rendezvous \"late.invalid:7777\" is not known: ");
 }
