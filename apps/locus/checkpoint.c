@@ -21,28 +21,28 @@
 
 /* ---- tables as dense files ---- */
 
-enum { ALIGNMENT = 64, NAME_BYTES = LOCUS_NAME_MAX + sizeof MANIFEST_FILES };
+enum { DATA_AT = 4096, NAME_BYTES = LOCUS_NAME_MAX + sizeof MANIFEST_FILES };
 
 /* Each table is a new file under a name of ours, which becomes the table's when all are whole. */
 struct dense {
     const struct manifest *manifest;
     const char *out; /* the folder, */
     int folder;      /*   open */
-    off_t *data_at;  /* [tables] in its file */
     int fd;          /* of the file that is open; -1: none is, for there may be many */
     unsigned table;  /*   whose it is */
 };
 
-static int not_written(const char *folder, const char *table)
+static int folder_not_written(const char *out)
 {
     int rc = -errno;
-    return error_set(rc, "cannot write %s%s%s%s: %s", folder, *table ? "/" : "", table,
-                     *table ? MANIFEST_FILES : "", strerror(-rc));
+    return error_set(rc, "cannot write %s: %s", out, strerror(-rc));
 }
 
-static int table_not_written(const struct dense *x, unsigned table)
+static int not_written(const struct dense *x, unsigned table)
 {
-    return not_written(x->out, x->manifest->table[table].name);
+    int rc = -errno;
+    return error_set(rc, "cannot write %s/%s" MANIFEST_FILES ": %s", x->out,
+                     x->manifest->table[table].name, strerror(-rc));
 }
 
 static void name_ours(char name[NAME_BYTES], unsigned table)
@@ -50,23 +50,19 @@ static void name_ours(char name[NAME_BYTES], unsigned table)
     snprintf(name, NAME_BYTES, ".%d.%u.new", (int)getpid(), table);
 }
 
-static int leave(struct dense *x)
-{
-    int closed = x->fd >= 0 ? close(x->fd) : 0;
-    x->fd = -1;
-    return closed ? table_not_written(x, x->table) : 0;
-}
-
+/* That file is the open one. */
 static int enter(struct dense *x, unsigned table, int flags)
 {
     char ours[NAME_BYTES];
     if (x->fd >= 0 && x->table == table) return 0;
-    int rc = leave(x);
-    if (rc) return rc;
+    if (x->fd >= 0 && close(x->fd)) {
+        x->fd = -1;
+        return not_written(x, x->table);
+    }
     name_ours(ours, table);
     x->fd = openat(x->folder, ours, O_WRONLY | O_CLOEXEC | flags, 0666);
     x->table = table;
-    return x->fd < 0 ? table_not_written(x, table) : 0;
+    return x->fd < 0 ? not_written(x, table) : 0;
 }
 
 /* To the file that is open. */
@@ -75,7 +71,7 @@ static int write_at(const struct dense *x, const void *data, size_t bytes, off_t
     for (const char *from = data; bytes > 0;) {
         ssize_t n = pwrite(x->fd, from, bytes, at);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return table_not_written(x, x->table);
+        if (n < 0) return not_written(x, x->table);
         from += n;
         at += n;
         bytes -= (size_t)n;
@@ -93,32 +89,25 @@ static int write_rows(void *dense, const struct manifest_section *s, const int64
     int rc = enter(x, s->table, 0);
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = write_at(x, values + i * t->stored, row_bytes,
-                      x->data_at[s->table] + (off_t)((size_t)rows[i] * row_bytes));
+                      DATA_AT + (off_t)((size_t)rows[i] * row_bytes));
     return rc;
 }
 
-/* Its header; the rest is zeros as long as nobody writes there. */
+/* Its header, padded with spaces; the rest is zeros as long as nobody writes there. */
 static int begin_table(struct dense *x, unsigned table)
 {
     const struct manifest_table *t = &x->manifest->table[table];
-    uint64_t bytes = t->rows * t->length * sizeof(float);
+    uint64_t bytes = t->rows * t->length * sizeof(float), text_bytes = DATA_AT - sizeof bytes;
+    char head[DATA_AT + 1];
     json_t *json = json_pack("{s{sss[II]s[II]}}", t->name, "dtype", "F32", "shape",
                              (json_int_t)t->rows, (json_int_t)t->length, "data_offsets",
                              (json_int_t)0, (json_int_t)bytes);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    size_t length = text ? strlen(text) : 0,
-           all = (8 + length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    char *head = text ? malloc(all + 1) : NULL;
-    int rc = head ? enter(x, table, O_CREAT | O_EXCL)
-                  : error_set(-ENOMEM, "no memory for a header");
-    if (rc == 0) {
-        for (unsigned i = 0; i < 8; i++) head[i] = (char)((all - 8) >> 8 * i);
-        snprintf(head + 8, all - 7, "%-*s", (int)(all - 8), text);
-        rc = write_at(x, head, all, 0);
-    }
-    x->data_at[table] = (off_t)all;
-    if (rc == 0 && ftruncate(x->fd, (off_t)(all + bytes))) rc = table_not_written(x, table);
-    free(head);
+    int rc = text ? enter(x, table, O_CREAT | O_EXCL) : error_set(-ENOMEM, "no memory for JSON");
+    memcpy(head, &text_bytes, sizeof text_bytes);
+    snprintf(head + sizeof text_bytes, text_bytes + 1, "%-*s", (int)text_bytes, text ? text : "");
+    if (rc == 0) rc = write_at(x, head, DATA_AT, 0);
+    if (rc == 0 && ftruncate(x->fd, (off_t)(DATA_AT + bytes))) rc = not_written(x, table);
     free(text);
     json_decref(json);
     return rc;
@@ -128,11 +117,10 @@ static int end_table(struct dense *x, unsigned table)
 {
     char ours[NAME_BYTES], name[NAME_BYTES];
     int rc = enter(x, table, 0);
-    if (rc == 0 && fsync(x->fd)) rc = table_not_written(x, table);
-    if (rc == 0) rc = leave(x);
+    if (rc == 0 && fsync(x->fd)) rc = not_written(x, table);
     name_ours(ours, table);
     snprintf(name, sizeof name, "%s" MANIFEST_FILES, x->manifest->table[table].name);
-    if (rc == 0 && renameat(x->folder, ours, x->folder, name)) rc = table_not_written(x, table);
+    if (rc == 0 && renameat(x->folder, ours, x->folder, name)) rc = not_written(x, table);
     return rc;
 }
 
@@ -145,10 +133,8 @@ static int write_tables(struct dense *x, const struct contents *c)
     for (unsigned i = 0; i < m->files && rc == 0; i++)
         rc = contents_rows(c, &m->file[i], write_rows, x);
     for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = end_table(x, i);
-    if (rc == 0 && fsync(x->folder)) rc = not_written(x->out, "");
-    if (rc == 0) return 0;
-    if (x->fd >= 0) close(x->fd);
-    for (unsigned i = 0; i < m->tables; i++) {
+    if (rc == 0 && fsync(x->folder)) rc = folder_not_written(x->out);
+    for (unsigned i = 0; i < m->tables && rc; i++) {
         name_ours(ours, i);
         unlinkat(x->folder, ours, 0);
     }
@@ -162,12 +148,11 @@ static int export_all(const struct contents *c, const char *out)
     int rc = 0;
     for (unsigned i = 0; i < m->files && rc == 0; i++) rc = contents_verify(c, &m->file[i]);
     if (rc) return rc;
-    if (mkdir(out, 0777) && errno != EEXIST) return not_written(out, "");
+    if (mkdir(out, 0777) && errno != EEXIST) return folder_not_written(out);
     x.folder = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (x.folder < 0) return not_written(out, "");
-    x.data_at = calloc(m->tables, sizeof *x.data_at);
-    rc = x.data_at ? write_tables(&x, c) : error_set(-ENOMEM, "no memory to export with");
-    free(x.data_at);
+    if (x.folder < 0) return folder_not_written(out);
+    rc = write_tables(&x, c);
+    if (x.fd >= 0) close(x.fd);
     close(x.folder);
     return rc;
 }
