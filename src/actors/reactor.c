@@ -86,7 +86,7 @@ static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t 
     if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
         r->unsubmitted_bytes = 0;
         if (turn_is_ours(&r->shared.turn))
-            uring_give_shared(r->uring);
+            uring_give_common(r->uring);
         else
             uring_submit(r->uring);
     }
@@ -167,7 +167,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     if (rc) return rc;
     uring_bound(r->uring, shard_memory_max(store));
     uring_set_view(r->uring, store->home.view);
-    if (!c->plan->lab.is_tcp_only) uring_share(r->uring, r->shard.rank);
+    if (!c->plan->lab.is_tcp_only) uring_in_common(r->uring, r->shard.rank);
     if (store->dirty) {
         store->dirty[c->shard].context = r;
         store->dirty[c->shard].notify = wake_for_dirty;
@@ -345,7 +345,7 @@ static uint64_t next_due_ns(const struct reactor *r)
 /* A worker uses links through memory alone. A node that has lost another or leaves needs more. */
 static bool may_be_helped(const struct reactor *r)
 {
-    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_shared(r->uring);
+    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_common(r->uring);
 }
 
 static void sleep_until_news(struct reactor *r)
@@ -479,10 +479,10 @@ bool reactor_help(struct reactor *r)
 {
     if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
     uint64_t now = time_now_ns();
-    unsigned work = uring_poll_shared(r->uring, now) + serve_inboxes(r);
+    unsigned work = uring_poll_common(r->uring, now) + serve_inboxes(r);
     r->due_ns = shard_turn(&r->shard, now);
     outbox_flush(&r->outbox, now, flush_link, r);
-    uring_give_shared(r->uring);
+    uring_give_common(r->uring);
     if (turn_is_wanted(&r->shared.turn)) give_turn(r);
     return work > 0;
 }
@@ -492,7 +492,7 @@ void reactor_help_end(struct reactor *r)
 {
     __atomic_store_n(&r->shared.helper, 0, __ATOMIC_RELAXED);
     if (!turn_is_ours(&r->shared.turn)) return;
-    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_shared(r->uring) &&
+    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_common(r->uring) &&
                      !has_news(r);
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }

@@ -131,7 +131,7 @@ void link_free(struct link *l)
     l->under_way = 0;
     drop_queue(l);
     l->carrier->close(l);
-    shared_free(l->shared);
+    common_free(l->common);
     free(l->buffer);
     free(l);
 }
@@ -432,11 +432,11 @@ static void take_lost(struct link *l, const struct wire_frame *f)
         link_fail(l, f->lost, "%s", *reason ? reason : "failed");
 }
 
-static const char *take_share(struct link *l, const struct wire_frame *f)
+static const char *take_common(struct link *l, const struct wire_frame *f)
 {
     char text[LINK_REASON_BYTES];
     read_text(f, text);
-    return link_heard_share(l, text);
+    return link_heard_common(l, text);
 }
 
 static void take_frame(struct link *l, const struct wire_frame *f)
@@ -453,8 +453,8 @@ static void take_frame(struct link *l, const struct wire_frame *f)
         l->heard_bye = true;
     else if (f->kind == WIRE_LOST)
         take_lost(l, f);
-    else if (f->kind == WIRE_SHARE)
-        why = take_share(l, f);
+    else if (f->kind == WIRE_COMMON)
+        why = take_common(l, f);
     else if (f->kind == WIRE_THROUGH)
         why = link_heard_through(l);
     if (why) link_fail(l, l->peer, "sent %s", why);
@@ -505,7 +505,7 @@ void link_received(struct link *l, int result, bool more)
     if (l->state != LINK_OPEN) return;
     if (result > 0) {
         l->more = more;
-        if (!l->reads_shared) link_take(l, (size_t)result);
+        if (!l->reads_common) link_take(l, (size_t)result);
     } else if (result != -EINTR && result != -EAGAIN) {
         link_read_rest(l);
         end(l, -result);

@@ -4,7 +4,7 @@
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
  *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
  *               free
- *   carrier     the connection; or, if the peer is at the same place, memory (shared.h), and of the
+ *   carrier     the connection; or, if the peer is at the same place, memory (common.h), and of the
  *               connection only its end, and bytes that wake who sleeps
  *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
@@ -19,7 +19,7 @@
 
 #include "net/carrier.h"
 #include "net/link.h"
-#include "net/shared.h"
+#include "net/common.h"
 #include "net/silence.h"
 
 #include <sys/socket.h>
@@ -49,8 +49,8 @@ struct links {
     uint64_t timeout_ns, heartbeat_ns;
     uint64_t now_ns;               /* of the latest poll or tick */
     bool all_run;                  /* every node has started, and speaks */
-    char place[SHARED_TEXT_BYTES]; /* of this node; empty: it shares no memory */
-    struct link *sharing;          /* the links that have memory */
+    char place[COMMON_TEXT_BYTES]; /* of this node; empty: it shares no memory */
+    struct link *common;           /* the links that have memory */
     struct outgoing *spare;
     uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;
@@ -64,7 +64,7 @@ enum link_state { LINK_OPEN, LINK_ENDED, LINK_FAILED };
 /*   lower rank    NONE --says its place--> ASKED --a name, opened--> THROUGH
  *   higher rank   NONE --its own place heard, says a name--> ASKED --WIRE_THROUGH--> THROUGH
  *   both          --anything else that the other one may say--> APART */
-enum link_share { SHARE_NONE, SHARE_ASKED, SHARE_THROUGH, SHARE_APART };
+enum link_agreement { COMMON_NONE, COMMON_ASKED, COMMON_THROUGH, COMMON_APART };
 
 struct link {
     struct links *all;
@@ -89,11 +89,11 @@ struct link {
     bool more;      /* when the last one ended, the socket had more bytes */
     uint64_t sequence_in;
 
-    enum link_share share;
-    struct shared *shared;
-    bool writes_shared, reads_shared; /* WIRE_THROUGH has gone, has come */
+    enum link_agreement agreement;
+    struct common *common;
+    bool writes_common, reads_common; /* WIRE_THROUGH has gone, has come */
     unsigned char bell[LINK_BELL_BYTES];
-    struct link *next_sharing;
+    struct link *next_common;
 
     uint64_t spoke_ns, heard_ns; /* when the last send began, when the last bytes came */
     struct silence silence;
@@ -126,7 +126,7 @@ void link_sent(struct link *, int result);
 /* Where the next bytes go; never empty. */
 static inline struct iovec link_space(struct link *l)
 {
-    if (l->reads_shared) return (struct iovec){l->bell, sizeof l->bell};
+    if (l->reads_common) return (struct iovec){l->bell, sizeof l->bell};
     return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
 }
 /* The receive ended with this many bytes (0: the connection ended), or a negative errno value.
@@ -138,12 +138,12 @@ void link_take(struct link *, size_t bytes);
 /* A frame without entries, behind everything queued. */
 void link_notice(struct link *, enum wire_kind, unsigned lost, const char *text);
 
-/* ---- memory that both ends share (link_shared.c) ---- */
+/* ---- memory that both ends share (link_common.c) ---- */
 
 /* Begins to agree on it: at the start, of links to nodes of higher rank. */
-void link_ask_to_share(struct link *);
-/* WIRE_SHARE and WIRE_THROUGH have come. Return NULL, or why the link must fail. */
-const char *link_heard_share(struct link *, const char *text);
+void link_ask_common(struct link *);
+/* WIRE_COMMON and WIRE_THROUGH have come. Return NULL, or why the link must fail. */
+const char *link_heard_common(struct link *, const char *text);
 const char *link_heard_through(struct link *);
 /* Our WIRE_THROUGH has gone. */
 void link_begin_to_give(struct link *);

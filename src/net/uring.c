@@ -184,10 +184,10 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
     return 0;
 }
 
-void uring_share(struct uring *u, unsigned rank)
+void uring_in_common(struct uring *u, unsigned rank)
 {
     u->rank = rank;
-    if (!shared_place(u->links.place)) *u->links.place = '\0';
+    if (!common_place(u->links.place)) *u->links.place = '\0';
 }
 
 void uring_set_view(struct uring *u, uint32_t view)
@@ -218,8 +218,8 @@ static struct io_uring_sqe *next_operation(struct uring *u)
 
 static void send_on(struct uring *u, struct link *l)
 {
-    if (l->writes_shared) link_give(l);
-    unsigned pieces = l->writes_shared ? 0 : link_gather(l);
+    if (l->writes_common) link_give(l);
+    unsigned pieces = l->writes_common ? 0 : link_gather(l);
     if (pieces == 0) return;
     struct io_uring_sqe *sqe = next_operation(u);
     if (pieces == 1)
@@ -326,7 +326,7 @@ unsigned uring_poll(struct uring *u, uint64_t now_ns)
 {
     u->links.now_ns = now_ns;
     collect(u);
-    unsigned n = complete_all(u) + uring_poll_shared(u, now_ns);
+    unsigned n = complete_all(u) + uring_poll_common(u, now_ns);
     return n + tell_fallen(u);
 }
 
@@ -373,30 +373,30 @@ void uring_get_up(struct uring *u)
 
 /* ---- without the ring ---- */
 
-bool uring_is_shared(const struct uring *u)
+bool uring_is_common(const struct uring *u)
 {
     for (unsigned i = 0; i < u->count; i++) {
         const struct link *l = u->link[i];
-        if (l->state != LINK_OPEN || !l->reads_shared || !l->writes_shared || !l->receiving)
+        if (l->state != LINK_OPEN || !l->reads_common || !l->writes_common || !l->receiving)
             return false;
     }
     return !u->links.fallen;
 }
 
-bool uring_lie_down_shared(struct uring *u)
+bool uring_lie_down_common(struct uring *u)
 {
-    return uring_is_shared(u) && links_sleep(&u->links);
+    return uring_is_common(u) && links_sleep(&u->links);
 }
 
-unsigned uring_poll_shared(struct uring *u, uint64_t now_ns)
+unsigned uring_poll_common(struct uring *u, uint64_t now_ns)
 {
     unsigned n = 0;
     u->links.now_ns = now_ns;
-    for (struct link *l = u->links.sharing; l; l = l->next_sharing) n += link_move(l);
+    for (struct link *l = u->links.common; l; l = l->next_common) n += link_move(l);
     return n;
 }
 
-void uring_give_shared(struct uring *u)
+void uring_give_common(struct uring *u)
 {
     struct link *next = u->links.ready;
     u->links.ready = NULL;
@@ -482,7 +482,7 @@ int uring_start(struct uring *u, uint64_t now_ns)
     for (unsigned i = 0; i < u->count; i++) {
         u->link[i]->heard_ns = u->link[i]->spoke_ns = now_ns;
         link_is_ready(u->link[i]);
-        if (u->link[i]->peer > u->rank) link_ask_to_share(u->link[i]);
+        if (u->link[i]->peer > u->rank) link_ask_common(u->link[i]);
     }
     u->tick_ns = now_ns;
     uring_tick(u, now_ns);

@@ -49,9 +49,9 @@ int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
  * thread. */
 void uring_set_view(struct uring *, uint32_t view);
 
-/* Links to nodes of this host, of which this is `rank`, go through memory from now on (shared.h),
+/* Links to nodes of this host, of which this is `rank`, go through memory from now on (common.h),
  * if there is some. Before uring_start. */
-void uring_share(struct uring *, unsigned rank);
+void uring_in_common(struct uring *, unsigned rank);
 
 /* Begins to receive and to send heartbeats. A peer's silence counts from its first message. Returns
  * 0, or a negative errno with the sentence. */
@@ -77,10 +77,10 @@ void uring_get_up(struct uring *);
 
 /* Without the ring, for whoever has the links while its thread sleeps. Are all links open, and go
  * through memory? Then these do there what those above do; what fails, the thread will report. */
-bool uring_is_shared(const struct uring *);
-unsigned uring_poll_shared(struct uring *, uint64_t now_ns);
-void uring_give_shared(struct uring *);
-bool uring_lie_down_shared(struct uring *);
+bool uring_is_common(const struct uring *);
+unsigned uring_poll_common(struct uring *, uint64_t now_ns);
+void uring_give_common(struct uring *);
+bool uring_lie_down_common(struct uring *);
 
 /* Ends the current uring_sleep or, if none is under way, the next one, unless a uring_poll before
  * that reports it as a thing to do. From any thread; one write to an eventfd. */

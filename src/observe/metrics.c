@@ -170,7 +170,7 @@ static struct link_load load_of(const locus *n, unsigned peer, size_t *asked_byt
         *asked_bytes += shard_asked_bytes(node_shard(n, s), peer);
         sum.queued_bytes += l.queued_bytes;
         if (l.round_trip_s > sum.round_trip_s) sum.round_trip_s = l.round_trip_s;
-        sum.is_shared = sum.is_shared || l.is_shared;
+        sum.is_common = sum.is_common || l.is_common;
     }
     return sum;
 }
@@ -199,7 +199,7 @@ static void put_loads(struct exposition *e, const locus *n)
             const struct link_load l = load_of(n, peer, &asked_bytes);
             const double value[] = {(double)l.queued_bytes, (double)asked_bytes,
                                     (double)cluster_shards(n->cluster) * LINK_CREDIT_BYTES,
-                                    l.round_trip_s, l.is_shared};
+                                    l.round_trip_s, l.is_common};
             exposition_numbered(e, all[i].name, "peer", peer, value[i]);
         }
     }

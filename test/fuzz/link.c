@@ -84,9 +84,9 @@ static void append_frame(struct peer *p)
     }
     size_t bytes;
     const uint8_t *text = (const uint8_t *)p->all.place;
-    if (f.kind == WIRE_SHARE && input_rarely(&p->in, 2))
+    if (f.kind == WIRE_COMMON && input_rarely(&p->in, 2))
         bytes = sizeof p->all.place;
-    else if (f.kind == WIRE_LOST || f.kind == WIRE_SHARE)
+    else if (f.kind == WIRE_LOST || f.kind == WIRE_COMMON)
         text = input_bytes(&p->in, 8 * (size_t)input_below(&p->in, 66), &bytes);
     else
         bytes = 0;
@@ -210,8 +210,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     links_init(&p.all, &events, NODES, wire_entry_bytes(ENTRY_FLOATS_MAX), TIMEOUT_S);
     p.link = link_new(&p.all, PEER, &no_carrier, -1);
     MUST(p.link);
-    if (input_rarely(&p.in, 4) && !shared_place(p.all.place)) *p.all.place = '\0';
-    if (input_rarely(&p.in, 2)) link_ask_to_share(p.link);
+    if (input_rarely(&p.in, 4) && !common_place(p.all.place)) *p.all.place = '\0';
+    if (input_rarely(&p.in, 2)) link_ask_common(p.link);
     while (input_left(&p.in) > 0) step(&p);
     while (p.have > 0 && p.link->state == LINK_OPEN) receive(&p, STREAM_BYTES);
     if (p.link->state == LINK_FAILED)

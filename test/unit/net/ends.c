@@ -78,10 +78,10 @@ void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *r
 
 void ends_need_memory(void)
 {
-    char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
-    struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
+    char place[COMMON_TEXT_BYTES], name[COMMON_TEXT_BYTES];
+    struct common *s = common_place(place) ? common_create(COMMON_RING_MAX, name) : NULL;
     if (!s) SKIP("there is no room in /dev/shm here");
-    shared_free(s);
+    common_free(s);
 }
 
 void end_create(struct end *e, int fd, struct ends_how how)
@@ -107,7 +107,7 @@ void ends_create(struct end e[2], struct ends_how how)
     loopback_pair(fd);
     for (unsigned i = 0; i < 2; i++) {
         end_create(&e[i], fd[i], how);
-        if (how.is_shared) uring_share(e[i].uring, 2 * i);
+        if (how.is_common) uring_in_common(e[i].uring, 2 * i);
     }
 }
 
@@ -125,8 +125,8 @@ void ends_close(struct end e[2])
 
 bool ends_share(const struct end e[2])
 {
-    return link_load(e[0].link).is_shared && link_load(e[1].link).is_shared &&
-           e[0].link->reads_shared && e[1].link->reads_shared;
+    return link_load(e[0].link).is_common && link_load(e[1].link).is_common &&
+           e[0].link->reads_common && e[1].link->reads_common;
 }
 
 void facing_open(struct facing *f, struct ends_how how)

@@ -17,7 +17,7 @@ enum { NODES = 4, PEER = 1 };
 
 /* A test of both carriers. Skips itself where there is no shared memory. */
 #define LINK_TEST(name) \
-    static void name(bool is_shared); \
+    static void name(bool is_common); \
     TEST(link, name##_over_tcp) \
     { \
         name(false); \
@@ -27,7 +27,7 @@ enum { NODES = 4, PEER = 1 };
         ends_need_memory(); \
         name(true); \
     } \
-    static void name(bool is_shared)
+    static void name(bool is_common)
 
 struct end {
     struct uring *uring;
@@ -44,7 +44,7 @@ struct end {
 
 /* Zeros: through TCP, entries of a frame, 10 s of silence, all that the kernel can do. */
 struct ends_how {
-    bool is_shared;
+    bool is_common;
     size_t entry_bytes_max;
     double timeout_s;
     unsigned setup;

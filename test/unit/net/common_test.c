@@ -1,6 +1,6 @@
 /* Memory that two nodes of one host share: nonsense, names, sizes. What it carries, and
  * who is woken: link_test.c, uring_test.c. */
-#include "net/shared.h"
+#include "net/common.h"
 #include "test.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 /* Two nodes' ends of one memory. */
 struct both {
-    struct shared *a, *b;
-    char name[SHARED_TEXT_BYTES];
+    struct common *a, *b;
+    char name[COMMON_TEXT_BYTES];
     int fd; /* of the file, as somebody has it who writes nonsense */
 };
 
@@ -28,64 +28,64 @@ static int open_file(const char *name)
 
 static void both_begin(struct both *s)
 {
-    char place[SHARED_TEXT_BYTES];
-    if (!shared_place(place)) SKIP("there is no /dev/shm here");
-    s->a = shared_create(SHARED_RING_MAX, s->name);
+    char place[COMMON_TEXT_BYTES];
+    if (!common_place(place)) SKIP("there is no /dev/shm here");
+    s->a = common_create(COMMON_RING_MAX, s->name);
     if (!s->a) SKIP("there is no room in /dev/shm here");
     s->fd = open_file(s->name);
     CHECK(s->fd >= 0);
-    CHECK(!shared_open(SHARED_RING_MAX / 2, s->name));
-    CHECK(!shared_open(SHARED_RING_MAX * 2, s->name));
-    s->b = shared_open(SHARED_RING_MAX, s->name);
+    CHECK(!common_open(COMMON_RING_MAX / 2, s->name));
+    CHECK(!common_open(COMMON_RING_MAX * 2, s->name));
+    s->b = common_open(COMMON_RING_MAX, s->name);
     CHECK(s->b);
 }
 
 static void both_end(struct both *s)
 {
-    shared_free(s->a);
-    shared_free(s->b);
+    common_free(s->a);
+    common_free(s->b);
     close(s->fd);
 }
 
-/* shared.h: neither believes the other's numbers. They begin the file: written and read of the
+/* common.h: neither believes the other's numbers. They begin the file: written and read of the
  * ring from a to b, 64 bytes apart. */
-TEST(shared, numbers_of_the_peer_that_cannot_be_are_refused)
+TEST(common, numbers_of_the_peer_that_cannot_be_are_refused)
 {
-    static const uint64_t wrong[] = {SHARED_RING_MAX + 1, UINT64_C(1) << 63, UINT64_MAX};
+    static const uint64_t wrong[] = {COMMON_RING_MAX + 1, UINT64_C(1) << 63, UINT64_MAX};
     unsigned char byte = 0;
     const struct iovec piece = {&byte, 1};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CLOSED_BY(both_end) struct both s;
         both_begin(&s);
         CHECK_EQ(pwrite(s.fd, &wrong[i], 8, 0), 8);
-        CHECK_EQ(shared_read(s.b, &byte, 1), -EBADMSG);
-        while (shared_room(s.a) > 0 && shared_write(s.a, &piece, 1) == 1) continue;
+        CHECK_EQ(common_read(s.b, &byte, 1), -EBADMSG);
+        while (common_room(s.a) > 0 && common_write(s.a, &piece, 1) == 1) continue;
         CHECK_EQ(pwrite(s.fd, &wrong[i], 8, 64), 8);
-        CHECK_EQ(shared_write(s.a, &piece, 1), -EBADMSG);
-        CHECK_EQ(shared_room(s.a), 0);
-        CHECK(shared_unread(s.a) <= SHARED_RING_MAX);
+        CHECK_EQ(common_write(s.a, &piece, 1), -EBADMSG);
+        CHECK_EQ(common_room(s.a), 0);
+        CHECK(common_unread(s.a) <= COMMON_RING_MAX);
     }
 }
 
 /* Wherever a look at it comes first: by who reads, writes, or sleeps. */
-TEST(shared, file_that_is_cut_is_nonsense_and_ends_no_process)
+TEST(common, file_that_is_cut_is_nonsense_and_ends_no_process)
 {
     char some[5000] = "";
     const struct iovec piece = {some, sizeof some};
     for (int first = 0; first < 4; first++) {
         CLOSED_BY(both_end) struct both s;
         both_begin(&s);
-        CHECK_EQ(shared_write(s.a, &piece, 1), sizeof some);
-        CHECK_EQ(shared_read(s.b, some, 3), 3);
+        CHECK_EQ(common_write(s.a, &piece, 1), sizeof some);
+        CHECK_EQ(common_read(s.b, some, 3), 3);
         CHECK_EQ(ftruncate(s.fd, first % 2 ? 0 : 8192), 0); /* all, or what is in a ring */
-        if (first == 2) shared_sleep(s.b, true);
-        if (first == 3) CHECK(shared_has_news(s.b, false));
-        CHECK_EQ(shared_read(s.b, some, sizeof some), -EBADMSG);
-        CHECK_EQ(shared_read(s.b, some, sizeof some), -EBADMSG);
+        if (first == 2) common_sleep(s.b, true);
+        if (first == 3) CHECK(common_has_news(s.b, false));
+        CHECK_EQ(common_read(s.b, some, sizeof some), -EBADMSG);
+        CHECK_EQ(common_read(s.b, some, sizeof some), -EBADMSG);
         ssize_t n = 1;
-        for (int i = 0; i < 100 && n > 0; i++) n = shared_write(s.a, &piece, 1);
+        for (int i = 0; i < 100 && n > 0; i++) n = common_write(s.a, &piece, 1);
         CHECK_EQ(n, -EBADMSG);
-        CHECK_EQ(shared_room(s.a), 0);
+        CHECK_EQ(common_room(s.a), 0);
     }
 }
 
@@ -95,7 +95,7 @@ static void on_other(int number)
     _exit(number == SIGBUS ? 7 : 8);
 }
 
-TEST(shared, handler_of_others_has_what_is_not_ours)
+TEST(common, handler_of_others_has_what_is_not_ours)
 {
     int status;
     pid_t child = fork();
@@ -111,20 +111,20 @@ TEST(shared, handler_of_others_has_what_is_not_ours)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-TEST(shared, name_is_gone_when_both_have_it_or_the_first_has_left)
+TEST(common, name_is_gone_when_both_have_it_or_the_first_has_left)
 {
     struct both s;
     both_begin(&s);
     CHECK_EQ(open_file(s.name), -1);
-    CHECK(!shared_open(SHARED_RING_MAX, s.name));
+    CHECK(!common_open(COMMON_RING_MAX, s.name));
     both_end(&s);
-    struct shared *alone = shared_create(SHARED_RING_MAX, s.name);
+    struct common *alone = common_create(COMMON_RING_MAX, s.name);
     CHECK(alone);
-    shared_free(alone);
+    common_free(alone);
     CHECK_EQ(open_file(s.name), -1);
 }
 
-TEST(shared, open_refuses_other_files)
+TEST(common, open_refuses_other_files)
 {
     static const char *const files[] = {"not-of-locus", "locus-1-short"};
     static const char *const names[] = {"", "locus-1/../../../etc/passwd", "locus-1-nowhere"};
@@ -134,11 +134,11 @@ TEST(shared, open_refuses_other_files)
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0) SKIP("there is no /dev/shm here");
         CHECK_EQ(write(fd, "x", 1), 1);
-        CHECK(!shared_open(SHARED_RING_MAX, files[i]));
+        CHECK(!common_open(COMMON_RING_MAX, files[i]));
         close(fd);
         CHECK_EQ(unlink(path), 0); /* what is not ours is not removed */
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (shared_open(SHARED_RING_MAX, names[i]))
+        if (common_open(COMMON_RING_MAX, names[i]))
             test_fail(__FILE__, __LINE__, "\"%s\" was opened", names[i]);
 }

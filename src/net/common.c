@@ -1,4 +1,4 @@
-#include "net/shared.h"
+#include "net/common.h"
 
 #include "base/process.h"
 
@@ -33,7 +33,7 @@ struct file {
     _Alignas(4096) struct ring ring[2];
 };
 
-struct shared {
+struct common {
     struct file *file;
     size_t size; /* of a ring */
     struct ring *in, *out;
@@ -41,19 +41,19 @@ struct shared {
     uint64_t read, written;       /* ours */
     uint64_t seen_read;           /* the peer's, as it was when there was no room */
     bool is_cut;                  /* atomic: the file has become shorter; what is mapped is ours */
-    char name[SHARED_TEXT_BYTES]; /* to be removed; empty: the peer has done it */
+    char name[COMMON_TEXT_BYTES]; /* to be removed; empty: the peer has done it */
 };
 
-size_t shared_ring_bytes(unsigned nodes)
+size_t common_ring_bytes(unsigned nodes)
 {
-    size_t bytes = SHARED_RING_MAX;
-    while (bytes > SHARED_RING_MIN && bytes * nodes > SHARED_NODE_BYTES) bytes /= 2;
+    size_t bytes = COMMON_RING_MAX;
+    while (bytes > COMMON_RING_MIN && bytes * nodes > COMMON_NODE_BYTES) bytes /= 2;
     return bytes;
 }
 
 /* ---- files ---- */
 
-bool shared_place(char place[SHARED_TEXT_BYTES])
+bool common_place(char place[COMMON_TEXT_BYTES])
 {
     struct stat at;
     char boot[64] = "";
@@ -62,7 +62,7 @@ bool shared_place(char place[SHARED_TEXT_BYTES])
     bool is_there = fscanf(f, "%63s", boot) == 1 && stat(FOLDER, &at) == 0;
     fclose(f);
     if (!is_there || access(FOLDER, R_OK | W_OK | X_OK)) return false;
-    snprintf(place, SHARED_TEXT_BYTES, "%s %llx %llx", boot, (unsigned long long)at.st_dev,
+    snprintf(place, COMMON_TEXT_BYTES, "%s %llx %llx", boot, (unsigned long long)at.st_dev,
              (unsigned long long)at.st_ino);
     return true;
 }
@@ -79,7 +79,7 @@ static void remove_name(const char *name)
     unlink(path);
 }
 
-/* Of processes that were killed between shared_create and the peer's shared_open. One in another
+/* Of processes that were killed between common_create and the peer's common_open. One in another
  * namespace of processes seems dead; if it has just begun, its link will do without. */
 static void remove_leftovers(void)
 {
@@ -107,12 +107,12 @@ static size_t file_bytes(size_t ring_bytes)
  * what is mapped would end the process (SIGBUS). So each call that looks says where, and the handler
  * puts memory of our own there: the peer is then one that wrote nonsense. */
 
-static _Thread_local const struct shared *looks_at;
+static _Thread_local const struct common *looks_at;
 static struct sigaction before_us;
 
 static void on_cut(int number, siginfo_t *info, void *context)
 {
-    struct shared *s = (struct shared *)(uintptr_t)looks_at;
+    struct common *s = (struct common *)(uintptr_t)looks_at;
     uintptr_t at = (uintptr_t)info->si_addr, from = s ? (uintptr_t)s->file : 0;
     int error = errno;
     if (s && at >= from && at < from + file_bytes(s->size) &&
@@ -134,26 +134,26 @@ static void handle_cuts(void)
     sigaction(SIGBUS, &handle, &before_us);
 }
 
-static void look_away(const struct shared *const *before)
+static void look_away(const struct common *const *before)
 {
     looks_at = *before;
 }
 
 /* For the rest of the function. */
 #define LOOKS_AT(s) \
-    __attribute__((cleanup(look_away), unused)) const struct shared *const looked_at = looks_at; \
+    __attribute__((cleanup(look_away), unused)) const struct common *const looked_at = looks_at; \
     looks_at = (s); \
     __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-static bool is_cut(const struct shared *s)
+static bool is_cut(const struct common *s)
 {
     return __atomic_load_n(&s->is_cut, __ATOMIC_RELAXED);
 }
 
 /* Takes over the descriptor. `side`: which ring is ours to write. */
-static struct shared *map(int fd, size_t ring_bytes, int side)
+static struct common *map(int fd, size_t ring_bytes, int side)
 {
-    struct shared *s = calloc(1, sizeof *s);
+    struct common *s = calloc(1, sizeof *s);
     struct file *f =
         s ? mmap(NULL, file_bytes(ring_bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
           : MAP_FAILED;
@@ -166,7 +166,7 @@ static struct shared *map(int fd, size_t ring_bytes, int side)
     pthread_once(&once, handle_cuts);
     madvise(f, file_bytes(ring_bytes), MADV_DONTFORK);
     unsigned char *bytes = (unsigned char *)(f + 1);
-    *s = (struct shared){.file = f,
+    *s = (struct common){.file = f,
                          .size = ring_bytes,
                          .in = &f->ring[!side],
                          .out = &f->ring[side],
@@ -175,13 +175,13 @@ static struct shared *map(int fd, size_t ring_bytes, int side)
     return s;
 }
 
-struct shared *shared_create(size_t ring_bytes, char name[SHARED_TEXT_BYTES])
+struct common *common_create(size_t ring_bytes, char name[COMMON_TEXT_BYTES])
 {
     char path[PATH_BYTES];
     uint64_t number;
     remove_leftovers();
     if (getrandom(&number, sizeof number, 0) != sizeof number) return NULL;
-    snprintf(name, SHARED_TEXT_BYTES, PREFIX "%ld-%016llx", (long)getpid(),
+    snprintf(name, COMMON_TEXT_BYTES, PREFIX "%ld-%016llx", (long)getpid(),
              (unsigned long long)number);
     path_of(name, path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -190,7 +190,7 @@ struct shared *shared_create(size_t ring_bytes, char name[SHARED_TEXT_BYTES])
     sigset_t before = oversize_begin();
     bool is_there = posix_fallocate(fd, 0, (off_t)file_bytes(ring_bytes)) == 0;
     oversize_end(before);
-    struct shared *s = is_there ? map(fd, ring_bytes, 0) : NULL;
+    struct common *s = is_there ? map(fd, ring_bytes, 0) : NULL;
     if (!is_there) close(fd);
     if (s)
         snprintf(s->name, sizeof s->name, "%s", name);
@@ -207,7 +207,7 @@ static bool is_ours(int fd, size_t ring_bytes)
            at.st_size == (off_t)file_bytes(ring_bytes);
 }
 
-struct shared *shared_open(size_t ring_bytes, const char *name)
+struct common *common_open(size_t ring_bytes, const char *name)
 {
     char path[PATH_BYTES];
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strchr(name, '/')) return NULL;
@@ -222,7 +222,7 @@ struct shared *shared_open(size_t ring_bytes, const char *name)
     return map(fd, ring_bytes, 1);
 }
 
-void shared_free(struct shared *s)
+void common_free(struct common *s)
 {
     if (!s) return;
     if (*s->name) remove_name(s->name);
@@ -238,14 +238,14 @@ static size_t less(size_t a, size_t b)
 }
 
 /* `at` counts all bytes ever. */
-static void copy_in(const struct shared *s, uint64_t at, const void *from, size_t n)
+static void copy_in(const struct common *s, uint64_t at, const void *from, size_t n)
 {
     size_t begin = at & (s->size - 1), first = less(n, s->size - begin);
     memcpy(s->out_bytes + begin, from, first);
     memcpy(s->out_bytes, (const unsigned char *)from + first, n - first);
 }
 
-static void copy_out(const struct shared *s, uint64_t at, void *to, size_t n)
+static void copy_out(const struct common *s, uint64_t at, void *to, size_t n)
 {
     size_t begin = at & (s->size - 1), first = less(n, s->size - begin);
     memcpy(to, s->in_bytes + begin, first);
@@ -253,7 +253,7 @@ static void copy_out(const struct shared *s, uint64_t at, void *to, size_t n)
 }
 
 /* The peer's number is looked at only if there seems to be too little room. */
-static ssize_t room(struct shared *s, size_t wanted)
+static ssize_t room(struct common *s, size_t wanted)
 {
     LOOKS_AT(s);
     if (s->size - (s->written - s->seen_read) < wanted)
@@ -262,14 +262,14 @@ static ssize_t room(struct shared *s, size_t wanted)
     return unread <= s->size && !is_cut(s) ? (ssize_t)(s->size - unread) : -EBADMSG;
 }
 
-size_t shared_room(struct shared *s)
+size_t common_room(struct common *s)
 {
     ssize_t n = room(s, s->size);
     return n < 0 ? 0 : (size_t)n;
 }
 
 /* Piece by piece, so that the peer can begin to read. */
-ssize_t shared_write(struct shared *s, const struct iovec *piece, unsigned pieces)
+ssize_t common_write(struct common *s, const struct iovec *piece, unsigned pieces)
 {
     size_t all = 0;
     LOOKS_AT(s);
@@ -280,15 +280,15 @@ ssize_t shared_write(struct shared *s, const struct iovec *piece, unsigned piece
         copy_in(s, s->written, piece[i].iov_base, n);
         s->written += n;
         all += n;
-        /* Sequentially consistent: shared_must_wake() looks at `reader_sleeps` after it, and
-         * shared_sleep() sets that before shared_has_news() looks here. */
+        /* Sequentially consistent: common_must_wake() looks at `reader_sleeps` after it, and
+         * common_sleep() sets that before common_has_news() looks here. */
         __atomic_exchange_n(&s->out->written, s->written, __ATOMIC_SEQ_CST);
         if (n < piece[i].iov_len) break;
     }
     return (ssize_t)all;
 }
 
-ssize_t shared_read(struct shared *s, void *to, size_t bytes)
+ssize_t common_read(struct common *s, void *to, size_t bytes)
 {
     LOOKS_AT(s);
     uint64_t there = __atomic_load_n(&s->in->written, __ATOMIC_ACQUIRE) - s->read;
@@ -304,7 +304,7 @@ ssize_t shared_read(struct shared *s, void *to, size_t bytes)
     return (ssize_t)n;
 }
 
-size_t shared_unread(const struct shared *s)
+size_t common_unread(const struct common *s)
 {
     LOOKS_AT(s);
     uint64_t read = __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
@@ -320,7 +320,7 @@ static bool was_set(uint32_t *word)
            __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST);
 }
 
-bool shared_must_wake(struct shared *s)
+bool common_must_wake(struct common *s)
 {
     LOOKS_AT(s);
     bool has_bytes = s->written != __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
@@ -328,21 +328,21 @@ bool shared_must_wake(struct shared *s)
     return was_set(&s->in->wants_room) || waits_for_bytes;
 }
 
-void shared_sleep(struct shared *s, bool wants_room)
+void common_sleep(struct common *s, bool wants_room)
 {
     LOOKS_AT(s);
     __atomic_exchange_n(&s->out->wants_room, wants_room, __ATOMIC_SEQ_CST);
     __atomic_exchange_n(&s->in->reader_sleeps, 1, __ATOMIC_SEQ_CST);
 }
 
-bool shared_has_news(struct shared *s, bool wants_room)
+bool common_has_news(struct common *s, bool wants_room)
 {
     LOOKS_AT(s);
     return is_cut(s) || __atomic_load_n(&s->in->written, __ATOMIC_SEQ_CST) != s->read ||
-           (wants_room && shared_room(s) > 0);
+           (wants_room && common_room(s) > 0);
 }
 
-void shared_awake(struct shared *s)
+void common_awake(struct common *s)
 {
     LOOKS_AT(s);
     __atomic_store_n(&s->out->wants_room, 0, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 /*
- * shared.h - bytes each way between two nodes of one host, in memory that both have mapped.
+ * common.h - bytes each way between two nodes of one host, in memory that both have mapped.
  *
  *   file   of /dev/shm, readable by its owner alone, removed as soon as both have mapped it
  *   rings  one each way: the writer moves `written`, the reader moves `read`; neither believes the
@@ -12,15 +12,15 @@
  * Two processes see the same files if they have booted together and have the same /dev/shm mounted:
  * that is their place. Containers may share it.
  *
- * Callers   the link's thread, both ends; shared_unread on any thread
+ * Callers   the link's thread, both ends; common_unread on any thread
  * Memory    two rings and a page, all there from the beginning; the peer's process has the same
  *           ones
  * Waiting   never
- * Life      shared_create at one end, shared_open at the other; shared_free at both. What was
+ * Life      common_create at one end, common_open at the other; common_free at both. What was
  *           written can be read after the writer has died
  */
-#ifndef LOCUS_NET_SHARED_H
-#define LOCUS_NET_SHARED_H
+#ifndef LOCUS_NET_COMMON_H
+#define LOCUS_NET_COMMON_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,41 +29,41 @@
 #include <sys/uio.h>
 
 enum {
-    SHARED_RING_MAX = 256 << 10, /* stays in a core's cache */
-    SHARED_RING_MIN = 16 << 10,
-    SHARED_NODE_BYTES = 2 << 20, /* of all rings of a shard one way, while they are no smaller */
-    SHARED_TEXT_BYTES = 96,      /* of a place, or of a name */
+    COMMON_RING_MAX = 256 << 10, /* stays in a core's cache */
+    COMMON_RING_MIN = 16 << 10,
+    COMMON_NODE_BYTES = 2 << 20, /* of all rings of a shard one way, while they are no smaller */
+    COMMON_TEXT_BYTES = 96,      /* of a place, or of a name */
 };
 
-struct shared;
+struct common;
 
 /* Where this process is. false: it has no memory to share. */
-bool shared_place(char place[SHARED_TEXT_BYTES]);
+bool common_place(char place[COMMON_TEXT_BYTES]);
 
 /* Of a ring, a power of two: smaller in larger clusters. */
-size_t shared_ring_bytes(unsigned nodes);
+size_t common_ring_bytes(unsigned nodes);
 
 /* NULL: not to be had; the links stay as they are. Names that processes of this host left behind
  * when they died are removed. */
-struct shared *shared_create(size_t ring_bytes, char name[SHARED_TEXT_BYTES]);
+struct common *common_create(size_t ring_bytes, char name[COMMON_TEXT_BYTES]);
 /* NULL: `name` is none of ours, has rings of another size, or cannot be opened. */
-struct shared *shared_open(size_t ring_bytes, const char *name);
-void shared_free(struct shared *); /* NULL is allowed */
+struct common *common_open(size_t ring_bytes, const char *name);
+void common_free(struct common *); /* NULL is allowed */
 
 /* As many bytes as there is room for, or there are. -EBADMSG: the peer wrote nonsense beside the
  * rings, or cut the file. */
-ssize_t shared_write(struct shared *, const struct iovec *, unsigned pieces);
-ssize_t shared_read(struct shared *, void *to, size_t bytes);
-size_t shared_room(struct shared *);
+ssize_t common_write(struct common *, const struct iovec *, unsigned pieces);
+ssize_t common_read(struct common *, void *to, size_t bytes);
+size_t common_room(struct common *);
 /* Bytes that the peer has not read. */
-size_t shared_unread(const struct shared *);
+size_t common_unread(const struct common *);
 
 /* After writing and reading: does the peer sleep, and wait for that? Says so once a sleep. */
-bool shared_must_wake(struct shared *);
-/* This end is about to sleep; it must not if shared_has_news() afterwards. `wants_room`: it has
+bool common_must_wake(struct common *);
+/* This end is about to sleep; it must not if common_has_news() afterwards. `wants_room`: it has
  * more to write. */
-void shared_sleep(struct shared *, bool wants_room);
-bool shared_has_news(struct shared *, bool wants_room);
-void shared_awake(struct shared *);
+void common_sleep(struct common *, bool wants_room);
+bool common_has_news(struct common *, bool wants_room);
+void common_awake(struct common *);
 
 #endif
