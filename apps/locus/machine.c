@@ -2,7 +2,6 @@
 
 #include "base/pinning.h"
 #include "net/common.h"
-#include "net/carrier.h"
 #include "net/uring.h"
 #include "plain.h"
 
@@ -333,17 +332,19 @@ static void check_interfaces(struct findings *all)
 }
 
 /* The library goes on without. */
-static void check_shared_memory(struct findings *all)
+static void check_common_memory(struct findings *all)
 {
     char place[COMMON_TEXT_BYTES], name[COMMON_TEXT_BYTES];
     struct common *s = common_place(place) ? common_create(COMMON_RING_MAX, name) : NULL;
-    if (s)
-        find(all, FIND_OK, "carrier", "nodes of this host speak through memory, in /dev/shm");
+    struct common *again = s ? common_open(COMMON_RING_MAX, name) : NULL;
+    if (again)
+        find(all, FIND_OK, "carrier", "nodes of this host speak through common memory");
     else
         find(all, FIND_WARN, "carrier",
-             "nodes of this host must use TCP: /dev/shm cannot be written, or is full; each link "
-             "between two of them needs up to %d KiB there",
+             "nodes of this host must use TCP: each link between two of them needs up to %d KiB of "
+             "common memory, which memfd_create, /proc, or `ulimit -f` refuses",
              2 * COMMON_RING_MAX / 1024 + 4);
+    common_free(again);
     common_free(s);
 }
 
@@ -357,5 +358,5 @@ void machine_check(struct findings *all, const struct machine_plan *p)
     check_overcommit(all);
     check_cores(all, p);
     check_interfaces(all);
-    check_shared_memory(all);
+    check_common_memory(all);
 }

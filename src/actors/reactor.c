@@ -148,7 +148,6 @@ static void wake_for_dirty(void *reactor);
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
-    const struct link_events events = {r, on_frame, on_failed, on_heartbeat};
     for (unsigned w = 0; w < r->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox))
             return error_set(-ENOMEM, "no memory for a mailbox");
@@ -162,12 +161,16 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .kib_ns = REACTOR_KIB_NS};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
-    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s,
-                    0);
+    const struct uring_config ring = {.events = {r, on_frame, on_failed, on_heartbeat},
+                                      .nodes = r->nodes,
+                                      .rank = r->shard.rank,
+                                      .entry_bytes_max = shard_entry_bytes_max(store),
+                                      .peer_timeout_s = c->peer_timeout_s,
+                                      .queued_max = shard_memory_max(store),
+                                      .view = store->home.view,
+                                      .is_common = !c->plan->lab.is_tcp_only};
+    rc = uring_init(&r->uring, &ring);
     if (rc) return rc;
-    uring_bound(r->uring, shard_memory_max(store));
-    uring_set_view(r->uring, store->home.view);
-    if (!c->plan->lab.is_tcp_only) uring_in_common(r->uring, r->shard.rank);
     if (store->dirty) {
         store->dirty[c->shard].context = r;
         store->dirty[c->shard].notify = wake_for_dirty;
@@ -342,7 +345,7 @@ static uint64_t next_due_ns(const struct reactor *r)
     return r->due_ns < outbox_ns ? r->due_ns : outbox_ns;
 }
 
-/* A worker uses links through memory alone. A node that has lost another or leaves needs more. */
+/* A worker uses links in common memory alone. A node that has lost another or leaves needs more. */
 static bool may_be_helped(const struct reactor *r)
 {
     return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_common(r->uring);

@@ -7,7 +7,7 @@
  * it sleeps in its ring and costs nothing. A post wakes a sleeping reactor once, and does not wake
  * a polling one. If there are more threads than cores, a polling reactor yields its core in each
  * turn, so that it does not starve the worker for which it waits. If that is the only worker of a
- * node of one shard, all of whose links go through memory, it takes the shard's turns itself while
+ * node of one shard, all of whose links go through common memory, it takes the shard's turns itself while
  * it waits, and the thread sleeps (turn.h). The ring is the thread's: for what needs it, is due
  * before it would wake, or is left to do, it is woken.
  *

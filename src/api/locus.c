@@ -8,7 +8,6 @@
 #include "cluster/message.h"
 #include "cluster/environment.h"
 #include "cluster/streams.h"
-#include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
 #include "observe/trace.h"

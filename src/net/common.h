@@ -1,23 +1,21 @@
 /*
- * common.h - bytes each way between two nodes of one host, in memory that both have mapped.
+ * common.h - common memory: bytes each way between two nodes of one host, in memory that both have
+ * mapped.
  *
- *   file   of /dev/shm, readable by its owner alone, removed as soon as both have mapped it
- *   rings  one each way: the writer moves `written`, the reader moves `read`; neither believes the
- *          other's more than that between the two lies no more than a ring has; nor that the file
- *          stays as long as it is: a SIGBUS that comes of that is handled here, others by whoever
- *          did before
- *   sleep  who sleeps says so in the memory; whoever then has something for it, bytes or room, must
- *          wake it by other means (a byte on the connection)
- *
- * Two processes see the same files if they have booted together and have the same /dev/shm mounted:
- * that is their place. Containers may share it.
+ *   memory  a memfd, sealed: nobody can change its size. The second process opens it by the first
+ *           one's /proc/PID/fd, so both must be of one user and see the same processes: what says
+ *           whether they may is their place
+ *   rings   one each way: the writer moves `written`, the reader moves `read`; neither believes the
+ *           other's more than that between the two lies no more than a ring has
+ *   sleep   who sleeps says so in the memory; whoever then has something for it, bytes or room, must
+ *           wake it by other means (a byte on the connection)
  *
  * Callers   the link's thread, both ends; common_unread on any thread
  * Memory    two rings and a page, all there from the beginning; the peer's process has the same
  *           ones
  * Waiting   never
- * Life      common_create at one end, common_open at the other; common_free at both. What was
- *           written can be read after the writer has died
+ * Life      common_create at one end, common_open at the other, then common_close at the first;
+ *           common_free at both. What was written can be read after the writer has died
  */
 #ifndef LOCUS_NET_COMMON_H
 #define LOCUS_NET_COMMON_H
@@ -37,21 +35,22 @@ enum {
 
 struct common;
 
-/* Where this process is. false: it has no memory to share. */
+/* Where this process is. false: it has no common memory. */
 bool common_place(char place[COMMON_TEXT_BYTES]);
 
 /* Of a ring, a power of two: smaller in larger clusters. */
 size_t common_ring_bytes(unsigned nodes);
 
-/* NULL: not to be had; the links stay as they are. Names that processes of this host left behind
- * when they died are removed. */
+/* NULL: not to be had; the links stay as they are. */
 struct common *common_create(size_t ring_bytes, char name[COMMON_TEXT_BYTES]);
 /* NULL: `name` is none of ours, has rings of another size, or cannot be opened. */
 struct common *common_open(size_t ring_bytes, const char *name);
+/* The other one has it: nobody else can open it. */
+void common_close(struct common *);
 void common_free(struct common *); /* NULL is allowed */
 
 /* As many bytes as there is room for, or there are. -EBADMSG: the peer wrote nonsense beside the
- * rings, or cut the file. */
+ * rings. */
 ssize_t common_write(struct common *, const struct iovec *, unsigned pieces);
 ssize_t common_read(struct common *, void *to, size_t bytes);
 size_t common_room(struct common *);

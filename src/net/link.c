@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "locus.h"
+#include "net/forked.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -93,17 +94,20 @@ static void set_queued(struct link *l, size_t bytes)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct link *link_new(struct links *all, unsigned peer, const struct carrier *carrier, int fd)
+struct link *link_new(struct links *all, unsigned peer, int fd)
 {
     struct link *l = aligned_alloc(64, (sizeof *l + 63) & ~(size_t)63);
     if (!l) return NULL;
-    *l = (struct link){.all = all, .peer = peer, .carrier = carrier, .fd = fd};
+    *l = (struct link){.all = all, .peer = peer, .fd = fd};
     /* Its pages cost memory only once that many bytes have arrived together. */
     l->buffer = malloc(2 * all->frame_bytes);
-    if (l->buffer && carrier->open(l)) return l;
-    free(l->buffer);
-    free(l);
-    return NULL;
+    if (!l->buffer || forked_register(fd)) {
+        free(l->buffer);
+        free(l);
+        return NULL;
+    }
+    tcp_set_options(fd);
+    return l;
 }
 
 /* What is under way belongs to the kernel and stays. */
@@ -130,7 +134,7 @@ void link_free(struct link *l)
 {
     l->under_way = 0;
     drop_queue(l);
-    l->carrier->close(l);
+    forked_end(l->fd);
     common_free(l->common);
     free(l->buffer);
     free(l);
@@ -140,7 +144,7 @@ static void close_down(struct link *l, enum link_state state)
 {
     if (l->state != LINK_OPEN) return;
     l->state = state;
-    l->carrier->shut(l);
+    shutdown(l->fd, SHUT_RDWR);
     drop_queue(l);
 }
 
@@ -168,7 +172,11 @@ static void tell_accused(struct link *l)
     last.header.lost = l->peer;
     last.header.body_bytes = (uint32_t)((length + 7) & ~(size_t)7);
     memcpy(last.reason, l->reason, length);
-    l->carrier->say_last(l, &last, sizeof last.header + last.header.body_bytes);
+    size_t bytes = sizeof last.header + last.header.body_bytes;
+    if (!l->writes_common)
+        send(l->fd, &last, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    else if (common_room(l->common) >= bytes)
+        common_write(l->common, &(struct iovec){&last, bytes}, 1);
 }
 
 void link_fail(struct link *l, unsigned culprit, const char *format, ...)
@@ -382,17 +390,19 @@ void link_sent(struct link *l, int result)
          * The shutdown ends the connection, receiving continues to that end, and finds the
          * reason. */
         l->send_error = -result;
-        l->carrier->shut(l);
+        shutdown(l->fd, SHUT_RDWR);
     }
 }
 
 struct link_load link_load(const struct link *l)
 {
-    struct link_load load = {
-        .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED),
+    bool is_common = __atomic_load_n(&l->writes_common, __ATOMIC_ACQUIRE);
+    return (struct link_load){
+        .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED) +
+                        (is_common ? common_unread(l->common) : tcp_queued_bytes(l->fd)),
+        .round_trip_s = is_common ? 0 : tcp_round_trip_s(l->fd),
+        .is_common = is_common,
     };
-    __atomic_load_n(&l->carrier, __ATOMIC_ACQUIRE)->add_load(l, &load);
-    return load;
 }
 
 uint64_t links_bytes(const struct links *all)
@@ -551,7 +561,7 @@ uint64_t link_tick(struct link *l, uint64_t now_ns)
     if (l->state != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {
         char reason[SILENCE_REASON_BYTES];
-        l->carrier->describe_silence(l, all->timeout_ns, reason);
+        tcp_describe_silence(l->fd, all->timeout_ns, reason);
         link_fail(l, l->peer, "%s", reason);
         return UINT64_MAX;
     }

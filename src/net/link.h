@@ -10,7 +10,7 @@
  * a link is bounded (link_queued_max). A link fails if its queue is longer, if a frame is invalid,
  * if the connection ends without WIRE_BYE, or if the peer is silent.
  *
- * Two nodes of one host speak through memory (common.h), once they have agreed on it over the
+ * Two nodes of one host speak through common memory (common.h), once they have agreed on it over the
  * connection, whose end then still is the link's end. Nobody above a link sees the difference.
  *
  * Callers   the reactor's thread alone, after uring_add_link()
@@ -20,7 +20,7 @@
  *           because two consecutive frames are together larger than a full one; and one more frame
  *           may not be flushed for a while (actors/outbox.h). The worst case, with rows of up to
  *           32,000 floats, is 4 MiB plus 8 MiB for each node of the cluster. What all links of a
- *           ring may have together is uring_bound()'s
+ *           ring may have together is in uring_config
  * Waiting   never
  * Life      from uring_add_link to its end; the ring's owner is told of a failure; uring_fini frees
  *           it
@@ -94,7 +94,7 @@ void link_add_stats(const struct link *, struct link_stats *to);
 struct link_load {
     size_t queued_bytes; /* not acknowledged by the peer: here and in the kernel */
     double round_trip_s; /* as the carrier measures it; 0: unknown */
-    bool is_common;      /* through memory of this host (common.h); else TCP */
+    bool is_common;      /* through common memory (common.h); else TCP */
 };
 struct link_load link_load(const struct link *);
 

@@ -1,6 +1,5 @@
 /* A link through memory: how both ends agree on it, and what moves there. */
 #include "net/link_private.h"
-#include "net/carrier.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -72,6 +71,7 @@ const char *link_heard_through(struct link *l)
 {
     if (!l->common || l->reads_common) return "a change to memory that was not agreed";
     l->reads_common = true;
+    common_close(l->common);
     l->tail = l->head; /* what else has come are bytes that wake */
     if (l->agreement == COMMON_ASKED && !l->said_bye) link_notice(l, WIRE_THROUGH, 0, "");
     l->agreement = COMMON_THROUGH;
@@ -88,52 +88,15 @@ void link_wake(struct link *l)
         send(l->fd, &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Of the connection only the end is used, and what wakes. */
-
-static void say_last(const struct link *l, const void *data, size_t bytes)
-{
-    const struct iovec piece = {(void *)(uintptr_t)data, bytes};
-    if (common_room(l->common) >= bytes) common_write(l->common, &piece, 1);
-}
-
-static void shut(const struct link *l)
-{
-    tcp_carrier.shut(l);
-}
-
-static void close_link(const struct link *l)
-{
-    tcp_carrier.close(l);
-}
-
-static void add_load(const struct link *l, struct link_load *to)
-{
-    to->is_common = true;
-    to->queued_bytes += common_unread(l->common);
-}
-
-static void describe_silence(const struct link *l, uint64_t timeout_ns, char *reason)
-{
-    tcp_carrier.describe_silence(l, timeout_ns, reason);
-}
-
-static const struct carrier common_carrier = {.name = "memory",
-                                              .say_last = say_last,
-                                              .shut = shut,
-                                              .close = close_link,
-                                              .add_load = add_load,
-                                              .describe_silence = describe_silence};
-
 void link_begin_to_give(struct link *l)
 {
-    l->writes_common = true;
-    __atomic_store_n(&l->carrier, &common_carrier, __ATOMIC_RELEASE);
+    __atomic_store_n(&l->writes_common, true, __ATOMIC_RELEASE);
     link_wake(l); /* for room that the peer was not told of */
 }
 
 static void fail(struct link *l)
 {
-    link_fail(l, l->peer, "wrote nonsense into the memory that it shares with this node");
+    link_fail(l, l->peer, "wrote nonsense into the memory that it has in common with this node");
 }
 
 bool link_give(struct link *l)

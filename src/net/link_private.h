@@ -4,8 +4,9 @@
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
  *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
  *               free
- *   carrier     the connection; or, if the peer is at the same place, memory (common.h), and of the
- *               connection only its end, and bytes that wake who sleeps
+ *   bytes       go through a TCP connection; or, if the peer is at the same place, through common
+ *               memory (common.h), and then of the connection only its end counts, and bytes that
+ *               wake who sleeps
  *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
  *
@@ -17,10 +18,9 @@
 #ifndef LOCUS_NET_LINK_PRIVATE_H
 #define LOCUS_NET_LINK_PRIVATE_H
 
-#include "net/carrier.h"
-#include "net/link.h"
 #include "net/common.h"
-#include "net/silence.h"
+#include "net/link.h"
+#include "net/tcp.h"
 
 #include <sys/socket.h>
 
@@ -49,8 +49,8 @@ struct links {
     uint64_t timeout_ns, heartbeat_ns;
     uint64_t now_ns;               /* of the latest poll or tick */
     bool all_run;                  /* every node has started, and speaks */
-    char place[COMMON_TEXT_BYTES]; /* of this node; empty: it shares no memory */
-    struct link *common;           /* the links that have memory */
+    char place[COMMON_TEXT_BYTES]; /* of this node; empty: it has no common memory */
+    struct link *common;          /* those in common memory */
     struct outgoing *spare;
     uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;
@@ -69,8 +69,7 @@ enum link_agreement { COMMON_NONE, COMMON_ASKED, COMMON_THROUGH, COMMON_APART };
 struct link {
     struct links *all;
     unsigned peer;
-    const struct carrier *carrier;
-    int fd; /* the carrier's */
+    int fd;
     enum link_state state;
     bool said_bye, heard_bye;
 
@@ -113,7 +112,7 @@ void links_fini(struct links *);
 uint64_t links_bytes(const struct links *); /* of send buffers; any thread */
 
 /* NULL: no memory; the connection is still the caller's. */
-struct link *link_new(struct links *, unsigned peer, const struct carrier *, int fd);
+struct link *link_new(struct links *, unsigned peer, int fd);
 /* Closes the connection. */
 void link_free(struct link *);
 
@@ -138,7 +137,7 @@ void link_take(struct link *, size_t bytes);
 /* A frame without entries, behind everything queued. */
 void link_notice(struct link *, enum wire_kind, unsigned lost, const char *text);
 
-/* ---- memory that both ends share (link_common.c) ---- */
+/* ---- common memory (link_common.c) ---- */
 
 /* Begins to agree on it: at the start, of links to nodes of higher rank. */
 void link_ask_common(struct link *);
@@ -155,7 +154,7 @@ bool link_move(struct link *);
 void link_read_rest(struct link *);
 /* Wakes the peer if it sleeps and there is something for it. */
 void link_wake(struct link *);
-/* All links that share memory: this end is about to sleep. false: it must not, there is news. */
+/* All links in common memory: this end is about to sleep. false: it must not, there is news. */
 bool links_sleep(struct links *);
 void links_awake(struct links *);
 

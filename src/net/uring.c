@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "net/forked.h"
 #include "net/link_private.h"
-#include "net/carrier.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -32,8 +31,8 @@ struct uring {
     unsigned flags;     /* IORING_SETUP_* */
     pid_t thread;       /* 0: not started */
     uint64_t tick_ns;
-    unsigned rank; /* of this node, if it shares memory */
-    bool all_run;  /* atomic */
+    unsigned rank;
+    bool all_run; /* atomic */
     int wake_fd;
     bool wake_is_read; /* a read of wake_fd is under way */
     uint64_t wakes;
@@ -140,23 +139,21 @@ static void free_uring(struct uring *u)
     free(u);
 }
 
-void uring_bound(struct uring *u, size_t queued_max)
-{
-    u->links.queued_max = queued_max;
-}
-
-int uring_init(struct uring **out, const struct link_events *events, unsigned nodes,
-               size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup)
+int uring_init(struct uring **out, const struct uring_config *c)
 {
     struct uring *u = calloc(1, sizeof *u);
     *out = NULL;
     if (!u) return error_set(-ENOMEM, "no memory for a ring");
-    links_init(&u->links, events, nodes, entry_bytes_max, peer_timeout_s);
-    u->link = calloc(nodes, sizeof(struct link *));
-    int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", nodes);
+    links_init(&u->links, &c->events, c->nodes, c->entry_bytes_max, c->peer_timeout_s);
+    if (c->queued_max) u->links.queued_max = c->queued_max;
+    if (c->is_common && !common_place(u->links.place)) *u->links.place = '\0';
+    u->links.view = c->view;
+    u->rank = c->rank;
+    u->link = calloc(c->nodes, sizeof(struct link *));
+    int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", c->nodes);
     u->wake_fd = -1;
     if (!rc) rc = open_wake(u);
-    if (!rc) rc = open_ring(u, nodes, first_setup);
+    if (!rc) rc = open_ring(u, c->nodes, c->first_setup);
     if (!rc && forked_register(u->ring.ring_fd)) {
         ring_close(&u->ring);
         rc = error_set(-ENOMEM, "no memory for a ring");
@@ -167,7 +164,7 @@ int uring_init(struct uring **out, const struct link_events *events, unsigned no
     }
     /* Before Linux 5.11 a sleep with an end needs an operation; a test of the oldest way tests
      * that, too. */
-    if (first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
+    if (c->first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
     *out = u;
     return 0;
 }
@@ -178,21 +175,10 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 {
     INVARIANT(!u->thread && peer < u->links.nodes && u->count < u->links.nodes,
               "a link is added out of place");
-    *out = link_new(&u->links, peer, &tcp_carrier, fd);
+    *out = link_new(&u->links, peer, fd);
     if (!*out) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
     u->link[u->count++] = *out;
     return 0;
-}
-
-void uring_in_common(struct uring *u, unsigned rank)
-{
-    u->rank = rank;
-    if (!common_place(u->links.place)) *u->links.place = '\0';
-}
-
-void uring_set_view(struct uring *u, uint32_t view)
-{
-    u->links.view = view;
 }
 
 /* ---- handing over to the kernel -------------------------------------------------------------- */

@@ -25,33 +25,31 @@ struct uring;
 
 enum { URING_SETUPS = 4 };
 
-/* `nodes`: the size of the cluster; ranks of peers and culprits are below it. `entry_bytes_max`: of
- * the largest entry of any table. `first_setup`: 0, or without the newest kernels' ways of setting
- * up a ring; tests run with each of them. Returns 0, or a negative errno with the sentence in
- * locus_error(), which says what was refused and which setting to change (kernel.io_uring_disabled,
- * ulimit -n, ulimit -l). */
-int uring_init(struct uring **out, const struct link_events *, unsigned nodes,
-               size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup);
-/* What may wait to be sent on all links together: beyond that each link fails that has more than its
- * part of it, in equal parts. Without the call there is no such bound. */
-void uring_bound(struct uring *, size_t queued_max);
+struct uring_config {
+    struct link_events events;
+    unsigned nodes, rank;   /* ranks of peers and culprits are below `nodes` */
+    size_t entry_bytes_max; /* of the largest entry of any table */
+    double peer_timeout_s;
+    /* What may wait to be sent on all links together: beyond that each link fails that has more than
+     * its part of it, in equal parts. 0: there is no such bound. */
+    size_t queued_max;
+    uint32_t view;        /* of the cluster, that frames carry */
+    bool is_common;       /* links to nodes of this host go through common memory, if there is some */
+    unsigned first_setup; /* without the newest kernels' ways of setting up a ring; for tests */
+};
+
+/* Returns 0, or a negative errno with the sentence in locus_error(), which says what was refused and
+ * which setting to change (kernel.io_uring_disabled, ulimit -n, ulimit -l). */
+int uring_init(struct uring **out, const struct uring_config *);
 /* Would so many uring_init succeed together, as far as rings are concerned? To be asked before there
  * are connections. */
 int uring_check(unsigned nodes, unsigned rings);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
 
-/* Takes over a connected, authenticated TCP socket (carrier.h). Returns 0, or -ENOMEM: then the
+/* Takes over a connected, authenticated TCP socket (tcp.h). Returns 0, or -ENOMEM: then the
  * descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
-
-/* Sets the cluster view that frames carry from now on; before uring_start, or on the reactor's
- * thread. */
-void uring_set_view(struct uring *, uint32_t view);
-
-/* Links to nodes of this host, of which this is `rank`, go through memory from now on (common.h),
- * if there is some. Before uring_start. */
-void uring_in_common(struct uring *, unsigned rank);
 
 /* Begins to receive and to send heartbeats. A peer's silence counts from its first message. Returns
  * 0, or a negative errno with the sentence. */

@@ -1,39 +1,31 @@
-/* Memory that two nodes of one host share: nonsense, names, sizes. What it carries, and
+/* Common memory of two nodes of one host: nonsense, names, sizes. What it carries, and
  * who is woken: link_test.c, uring_test.c. */
 #include "net/common.h"
 #include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Two nodes' ends of one memory. */
 struct both {
     struct common *a, *b;
     char name[COMMON_TEXT_BYTES];
-    int fd; /* of the file, as somebody has it who writes nonsense */
+    int fd; /* of it, as somebody has it who writes nonsense */
 };
-
-static int open_file(const char *name)
-{
-    char path[128];
-    snprintf(path, sizeof path, "/dev/shm/%s", name);
-    return open(path, O_RDWR | O_CLOEXEC);
-}
 
 static void both_begin(struct both *s)
 {
+    int pid, fd;
     char place[COMMON_TEXT_BYTES];
-    if (!common_place(place)) SKIP("there is no /dev/shm here");
+    if (!common_place(place)) SKIP("there is no /proc here");
     s->a = common_create(COMMON_RING_MAX, s->name);
-    if (!s->a) SKIP("there is no room in /dev/shm here");
-    s->fd = open_file(s->name);
-    CHECK(s->fd >= 0);
+    if (!s->a) SKIP("there is no common memory here");
+    CHECK_EQ(sscanf(s->name, "%9d %9d", &pid, &fd), 2);
+    CHECK_EQ(pid, getpid());
+    s->fd = dup(fd);
     CHECK(!common_open(COMMON_RING_MAX / 2, s->name));
     CHECK(!common_open(COMMON_RING_MAX * 2, s->name));
     s->b = common_open(COMMON_RING_MAX, s->name);
@@ -47,7 +39,7 @@ static void both_end(struct both *s)
     close(s->fd);
 }
 
-/* common.h: neither believes the other's numbers. They begin the file: written and read of the
+/* common.h: neither believes the other's numbers. They begin it: written and read of the
  * ring from a to b, 64 bytes apart. */
 TEST(common, numbers_of_the_peer_that_cannot_be_are_refused)
 {
@@ -67,78 +59,50 @@ TEST(common, numbers_of_the_peer_that_cannot_be_are_refused)
     }
 }
 
-/* Wherever a look at it comes first: by who reads, writes, or sleeps. */
-TEST(common, file_that_is_cut_is_nonsense_and_ends_no_process)
+/* What was mapped stays: a look at it never ends the process. */
+TEST(common, nobody_changes_its_size)
 {
-    char some[5000] = "";
-    const struct iovec piece = {some, sizeof some};
-    for (int first = 0; first < 4; first++) {
-        CLOSED_BY(both_end) struct both s;
-        both_begin(&s);
-        CHECK_EQ(common_write(s.a, &piece, 1), sizeof some);
-        CHECK_EQ(common_read(s.b, some, 3), 3);
-        CHECK_EQ(ftruncate(s.fd, first % 2 ? 0 : 8192), 0); /* all, or what is in a ring */
-        if (first == 2) common_sleep(s.b, true);
-        if (first == 3) CHECK(common_has_news(s.b, false));
-        CHECK_EQ(common_read(s.b, some, sizeof some), -EBADMSG);
-        CHECK_EQ(common_read(s.b, some, sizeof some), -EBADMSG);
-        ssize_t n = 1;
-        for (int i = 0; i < 100 && n > 0; i++) n = common_write(s.a, &piece, 1);
-        CHECK_EQ(n, -EBADMSG);
-        CHECK_EQ(common_room(s.a), 0);
-    }
+    CLOSED_BY(both_end) struct both s;
+    both_begin(&s);
+    CHECK_EQ(ftruncate(s.fd, 0), -1);
+    CHECK_EQ(ftruncate(s.fd, 4 * COMMON_RING_MAX), -1);
+    CHECK_EQ(fcntl(s.fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
 }
 
-/* Whose handler was there before has all others. */
-static void on_other(int number)
-{
-    _exit(number == SIGBUS ? 7 : 8);
-}
-
-TEST(common, handler_of_others_has_what_is_not_ours)
-{
-    int status;
-    pid_t child = fork();
-    if (child == 0) {
-        struct both s;
-        signal(SIGBUS, on_other);
-        both_begin(&s);
-        char *at = mmap(NULL, 4096, PROT_READ, MAP_SHARED, s.fd, 0);
-        if (at == MAP_FAILED || ftruncate(s.fd, 0)) _exit(9);
-        _exit(*(volatile char *)at);
-    }
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-}
-
-TEST(common, name_is_gone_when_both_have_it_or_the_first_has_left)
+TEST(common, cannot_be_opened_once_both_have_it_or_the_first_has_left)
 {
     struct both s;
     both_begin(&s);
-    CHECK_EQ(open_file(s.name), -1);
+    common_close(s.a);
     CHECK(!common_open(COMMON_RING_MAX, s.name));
     both_end(&s);
     struct common *alone = common_create(COMMON_RING_MAX, s.name);
     CHECK(alone);
     common_free(alone);
-    CHECK_EQ(open_file(s.name), -1);
+    CHECK(!common_open(COMMON_RING_MAX, s.name));
+}
+
+/* As it would be named if it were such memory. */
+static void check_refused(int fd, unsigned number)
+{
+    char name[COMMON_TEXT_BYTES];
+    snprintf(name, sizeof name, "%d %d %x", getpid(), fd, number);
+    CHECK(!common_open(COMMON_RING_MAX, name));
+    close(fd);
 }
 
 TEST(common, open_refuses_other_files)
 {
-    static const char *const files[] = {"not-of-locus", "locus-1-short"};
-    static const char *const names[] = {"", "locus-1/../../../etc/passwd", "locus-1-nowhere"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "/dev/shm/%s", files[i]);
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd < 0) SKIP("there is no /dev/shm here");
-        CHECK_EQ(write(fd, "x", 1), 1);
-        CHECK(!common_open(COMMON_RING_MAX, files[i]));
-        close(fd);
-        CHECK_EQ(unlink(path), 0); /* what is not ours is not removed */
-    }
+    static const char *const names[] = {"", "1", "1 1 1", "../../etc/passwd 1 1", "-1 -1 0"};
+    const off_t bytes = 4096 + 2 * COMMON_RING_MAX;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (common_open(COMMON_RING_MAX, names[i]))
             test_fail(__FILE__, __LINE__, "\"%s\" was opened", names[i]);
+    check_refused(open("/dev/null", O_RDWR | O_CLOEXEC), 1);
+    int fd = memfd_create("locus-1", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CHECK_EQ(ftruncate(fd, bytes), 0);
+    check_refused(fd, 1); /* which might be cut */
+    fd = memfd_create("locus-1", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    check_refused(fd, 1); /* of another size */
 }
