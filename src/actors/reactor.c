@@ -2,7 +2,6 @@
 
 #include "actors/actor.h"
 #include "actors/mailbox.h"
-#include "actors/outbox.h"
 #include "actors/turn.h"
 #include "base/error.h"
 #include "base/sync.h"
@@ -144,7 +143,10 @@ static int add_links(struct reactor *r, const struct reactor_config *c)
     return 0;
 }
 
-static void wake_for_dirty(void *reactor);
+static void wake_for_dirty(void *reactor)
+{
+    reactor_wake(reactor);
+}
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
@@ -269,22 +271,16 @@ static void flush_links(struct reactor *r, uint64_t now)
     uring_submit(r->uring);
 }
 
-static void for_all_links(struct reactor *r, void (*say)(struct link *, const struct reactor *))
+static void take_leave(struct reactor *r)
 {
-    for (unsigned peer = 0; peer < r->nodes; peer++)
-        if (r->link[peer]) say(r->link[peer], r);
+    for (unsigned peer = 0; peer < r->nodes; peer++) {
+        if (!r->link[peer]) continue;
+        if (r->saw_loss)
+            link_lost(r->link[peer], r->shared.lost_rank, r->shared.reason);
+        else
+            link_bye(r->link[peer]);
+    }
     uring_submit(r->uring);
-}
-
-static void say_lost(struct link *l, const struct reactor *r)
-{
-    link_lost(l, r->shared.lost_rank, r->shared.reason);
-}
-
-static void say_bye(struct link *l, const struct reactor *r)
-{
-    (void)r;
-    link_bye(l);
 }
 
 static void handle_loss(struct reactor *r)
@@ -292,7 +288,7 @@ static void handle_loss(struct reactor *r)
     if (r->saw_loss || __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) != 2) return;
     r->saw_loss = true;
     shard_fail(&r->shard, -ECONNRESET);
-    for_all_links(r, say_lost);
+    take_leave(r);
 }
 
 static void answer_question(struct reactor *r)
@@ -304,26 +300,26 @@ static void answer_question(struct reactor *r)
     __atomic_store_n(&q->is_answered, true, __ATOMIC_RELEASE);
 }
 
-static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
+/* Closing earlier might reset a connection and discard our last message. */
+static bool may_close(const struct reactor *r)
 {
-    for (unsigned peer = 0; peer < r->nodes; peer++)
-        if (r->link[peer] && !is(r->link[peer])) return false;
+    for (unsigned peer = 0; peer < r->nodes; peer++) {
+        const struct link *l = r->link[peer];
+        if (l && !(link_is_drained(l) && link_peer_is_gone(l))) return false;
+    }
     return true;
 }
 
-/* Everything is sent, and every peer is gone: closing earlier might reset a connection and discard
- * our last message. After a loss this waits less long, because the peers may have nothing more to
- * do. */
+/* After a loss this waits less long, because the peers may have nothing more to do. */
 static bool is_finished(struct reactor *r, uint64_t now)
 {
     if (!__atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return false;
     if (!r->said_bye) {
         r->said_bye = true;
         r->goodbye_ns = now + (r->saw_loss ? REACTOR_GOODBYE_NS / 10 : REACTOR_GOODBYE_NS);
-        if (!r->saw_loss) for_all_links(r, say_bye);
+        if (!r->saw_loss) take_leave(r);
     }
-    if (now >= r->goodbye_ns) return true;
-    return all_links(r, link_is_drained) && all_links(r, link_peer_is_gone);
+    return now >= r->goodbye_ns || may_close(r);
 }
 
 static bool has_news(struct reactor *r)
@@ -331,7 +327,7 @@ static bool has_news(struct reactor *r)
     /* Requests behind one that waits for credit are no news: an answer will end the wait, and the
      * sleep. */
     for (unsigned w = 0; w < r->workers; w++)
-        if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
+        if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     if (shard_has_news(&r->shard)) return true;
     if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
@@ -433,7 +429,7 @@ int reactor_start(struct reactor *r)
 
 /* From other threads. */
 
-static void wake_if_sleeping(struct reactor *r)
+void reactor_wake(struct reactor *r)
 {
     if (turn_want(&r->shared.turn)) uring_wake(r->uring);
 }
@@ -441,7 +437,7 @@ static void wake_if_sleeping(struct reactor *r)
 void reactor_post(struct reactor *r, struct request *request)
 {
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    if (!turn_is_ours(&r->shared.turn)) wake_if_sleeping(r);
+    if (!turn_is_ours(&r->shared.turn)) reactor_wake(r);
 }
 
 /* ---- a worker instead of the thread ---- */
@@ -500,16 +496,6 @@ void reactor_help_end(struct reactor *r)
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }
 
-void reactor_wake(struct reactor *r)
-{
-    wake_if_sleeping(r);
-}
-
-static void wake_for_dirty(void *reactor)
-{
-    reactor_wake(reactor);
-}
-
 static bool take_back(struct reactor *r, struct question *q)
 {
     return __atomic_compare_exchange_n(&r->shared.question, &q, NULL, false, __ATOMIC_ACQUIRE,
@@ -522,7 +508,7 @@ int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
     struct question q = {.index = index, .answer = out};
     uint64_t until_ns = time_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
-    wake_if_sleeping(r);
+    reactor_wake(r);
     while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
         /* The thread that has taken it answers at once. */
         if (time_now_ns() > until_ns && take_back(r, &q)) return -ETIMEDOUT;
@@ -540,7 +526,7 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
     r->shared.lost_rank = rank;
     snprintf(r->shared.reason, sizeof r->shared.reason, "%s", reason);
     __atomic_store_n(&r->shared.loss, 2, __ATOMIC_RELEASE);
-    wake_if_sleeping(r);
+    reactor_wake(r);
 }
 
 void reactor_all_run(struct reactor *r)
@@ -552,7 +538,7 @@ void reactor_stop(struct reactor *r)
 {
     if (!r->started) return;
     __atomic_store_n(&r->shared.stopping, 1, __ATOMIC_RELEASE);
-    wake_if_sleeping(r);
+    reactor_wake(r);
     pthread_join(r->thread, NULL);
     r->started = false;
 }

@@ -3,7 +3,7 @@
  * the links, lets the shard serve them, sends the results, and sleeps when there is nothing to do.
  *
  * A turn handles everything that has arrived, then sends what it produced for each peer, except
- * what can wait (outbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
+ * what can wait (mailbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
  * it sleeps in its ring and costs nothing. A post wakes a sleeping reactor once, and does not wake
  * a polling one. If there are more threads than cores, a polling reactor yields its core in each
  * turn, so that it does not starve the worker for which it waits. If that is the only worker of a
@@ -25,7 +25,6 @@
 #include "actors/actor.h"
 #include "base/pinning.h"
 #include "net/link.h"
-#include "actors/actor.h"
 #include "protocol/request.h"
 #include "store/store.h"
 

@@ -140,10 +140,10 @@ void link_free(struct link *l)
     free(l);
 }
 
-static void close_down(struct link *l, enum link_state state)
+void link_end(struct link *l)
 {
     if (l->state != LINK_OPEN) return;
-    l->state = state;
+    l->state = LINK_ENDED;
     shutdown(l->fd, SHUT_RDWR);
     drop_queue(l);
 }
@@ -188,14 +188,10 @@ void link_fail(struct link *l, unsigned culprit, const char *format, ...)
     va_end(arguments);
     l->culprit = culprit;
     tell_accused(l);
-    close_down(l, LINK_FAILED);
+    link_end(l);
+    l->state = LINK_FAILED;
     *l->all->fallen_end = l;
     l->all->fallen_end = &l->next_fallen;
-}
-
-void link_end(struct link *l)
-{
-    close_down(l, LINK_ENDED);
 }
 
 /* A killed process ends its connections in any of these ways. */

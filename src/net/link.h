@@ -18,7 +18,7 @@
  *           buffers of one frame each from a pool of the ring, returned when sent. The pool keeps
  *           up to 4 MiB of them, and at least 2. Queued bytes take at most twice their size,
  *           because two consecutive frames are together larger than a full one; and one more frame
- *           may not be flushed for a while (actors/outbox.h). The worst case, with rows of up to
+ *           may not be flushed for a while (actors/mailbox.h). The worst case, with rows of up to
  *           32,000 floats, is 4 MiB plus 8 MiB for each node of the cluster. What all links of a
  *           ring may have together is in uring_config
  * Waiting   never
