@@ -13,43 +13,30 @@ void link_ask_common(struct link *l)
     link_notice(l, WIRE_COMMON, 0, l->all->place);
 }
 
-static void keep(struct link *l, struct common *s)
-{
-    l->common = s;
-    l->next_common = l->all->common;
-    l->all->common = l;
-}
-
-/* It has not been used. */
-static void drop(struct link *l)
-{
-    struct link **at = &l->all->common;
-    while (*at != l) at = &(*at)->next_common;
-    *at = l->next_common;
-    common_free(l->common);
-    l->common = NULL;
-    l->agreement = COMMON_APART;
-}
-
 /* A place: of a peer of lower rank. */
 static void offer(struct link *l, const char *place)
 {
     char name[COMMON_TEXT_BYTES];
     bool is_here = *l->all->place && strcmp(place, l->all->place) == 0;
-    struct common *s = is_here ? common_create(common_ring_bytes(l->all->nodes), name) : NULL;
-    l->agreement = s ? COMMON_ASKED : COMMON_APART;
-    if (!s) return;
-    keep(l, s);
-    link_notice(l, WIRE_COMMON, 0, name);
+    if (is_here) l->common = common_create(common_ring_bytes(l->all->nodes), name);
+    l->agreement = l->common ? COMMON_ASKED : COMMON_APART;
+    if (l->common) link_notice(l, WIRE_COMMON, 0, name);
 }
 
 /* A name: the answer of a peer of higher rank. */
 static void accept_offer(struct link *l, const char *name)
 {
-    struct common *s = common_open(common_ring_bytes(l->all->nodes), name);
-    l->agreement = s ? COMMON_THROUGH : COMMON_APART;
-    if (s) keep(l, s);
-    link_notice(l, s ? WIRE_THROUGH : WIRE_COMMON, 0, "");
+    l->common = common_open(common_ring_bytes(l->all->nodes), name);
+    l->agreement = l->common ? COMMON_THROUGH : COMMON_APART;
+    link_notice(l, l->common ? WIRE_THROUGH : WIRE_COMMON, 0, "");
+}
+
+/* The peer cannot open it. */
+static void drop(struct link *l)
+{
+    common_free(l->common);
+    l->common = NULL;
+    l->agreement = COMMON_APART;
 }
 
 /* Nothing may be said behind a goodbye: then all stays as it is. */
@@ -71,6 +58,8 @@ const char *link_heard_through(struct link *l)
 {
     if (!l->common || l->reads_common) return "a change to memory that was not agreed";
     l->reads_common = true;
+    l->next_common = l->all->common;
+    l->all->common = l;
     common_close(l->common);
     l->tail = l->head; /* what else has come are bytes that wake */
     if (l->agreement == COMMON_ASKED && !l->said_bye) link_notice(l, WIRE_THROUGH, 0, "");
@@ -147,24 +136,18 @@ static bool wants_room(const struct link *l)
     return l->writes_common && l->first;
 }
 
-static bool is_used(const struct link *l)
-{
-    return l->state == LINK_OPEN && l->reads_common;
-}
-
 bool links_sleep(struct links *all)
 {
     bool has_news = false;
     for (struct link *l = all->common; l; l = l->next_common)
-        if (is_used(l)) common_sleep(l->common, wants_room(l));
+        if (l->state == LINK_OPEN) common_sleep(l->common, wants_room(l));
     for (struct link *l = all->common; l && !has_news; l = l->next_common)
-        has_news = is_used(l) && common_has_news(l->common, wants_room(l));
+        has_news = l->state == LINK_OPEN && common_has_news(l->common, wants_room(l));
     if (has_news) links_awake(all);
     return !has_news;
 }
 
 void links_awake(struct links *all)
 {
-    for (struct link *l = all->common; l; l = l->next_common)
-        if (l->reads_common) common_awake(l->common);
+    for (struct link *l = all->common; l; l = l->next_common) common_awake(l->common);
 }

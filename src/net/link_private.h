@@ -50,7 +50,7 @@ struct links {
     uint64_t now_ns;               /* of the latest poll or tick */
     bool all_run;                  /* every node has started, and speaks */
     char place[COMMON_TEXT_BYTES]; /* of this node; empty: it has no common memory */
-    struct link *common;           /* those in common memory */
+    struct link *common;           /* those that read from common memory */
     struct outgoing *spare;
     uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;

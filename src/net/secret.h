@@ -36,14 +36,10 @@ struct secret {
 /* The remedy, for the end of every sentence about a wrong secret. */
 #define SECRET_REMEDY "set LOCUS_SECRET to the same on all nodes"
 
-/*
- * Reads the secret from LOCUS_SECRET, or from the file that LOCUS_SECRET_FILE names, without blanks
- * and newlines around it. If neither is set, returns 0 and the secret is unknown. Warns on stderr
- * if others may read the file. The pages of the environment that have LOCUS_SECRET are in no core
- * dump from then on. Errors, with the sentence in locus_error():
- *   -EINVAL   both are set, it is empty, too long, or the file is no file
- *   -errno    the file cannot be read
- */
+/* Reads the secret from LOCUS_SECRET, or from the file that LOCUS_SECRET_FILE names, without blanks
+ * and newlines around it; if neither is set it is unknown. Warns on stderr if others may read the
+ * file. The pages of the environment that have LOCUS_SECRET are in no core dump from then on. 0, or a
+ * negative errno with the sentence. */
 int secret_read(struct secret *);
 /* The same from a text. 0, or -EINVAL; `what` is its name in the sentence. */
 int secret_from_text(struct secret *, const char *what, const char *text, size_t bytes);

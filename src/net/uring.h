@@ -2,14 +2,11 @@
  * uring.h - the io_uring of one reactor: its links, its wake-up, its sleep. All io_uring calls are
  * in uring.c.
  *
- * Features (SINGLE_ISSUER, DEFER_TASKRUN, COOP_TASKRUN, ...) are probed, newest first, and left out
- * if the kernel refuses them. Each link has at most one receive and one send under way, both with
- * linear memory: that is fastest for a request that waits for its answer, and as fast as any other
- * way for streams.
+ * Each link has at most one receive and one send under way, both with linear memory: that is fastest
+ * for a request that waits for its answer, and as fast as any other way for streams.
  *
  * Callers   from uring_start on the reactor's thread alone, but for what does without the ring
- *           while that sleeps; before that the thread that opens the node; uring_wake from any
- *           thread. uring_fini on the reactor's thread, or on any other after that thread has ended
+ *           while that sleeps, and uring_wake; uring_fini, too, on another if that has ended
  * Memory    the ring, a pool of send buffers (link.h), the links
  * Waiting   uring_sleep; uring_stop for operations under way in the kernel, which end with their
  *           connections
@@ -51,17 +48,13 @@ void uring_fini(struct uring *);
  * descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 
-/* Begins to receive and to send heartbeats. A peer's silence counts from its first message. Returns
- * 0, or a negative errno with the sentence. */
+/* Begins to receive and to send heartbeats. A peer's silence counts from its first message, and once
+ * all nodes have started, which any thread says. Returns 0, or a negative errno with the sentence. */
 int uring_start(struct uring *, uint64_t now_ns);
-
-/* All nodes have started: the silence of a peer that has sent nothing yet counts from now. Any
- * thread. */
 void uring_all_run(struct uring *);
 
-/* Handles what has completed, without waiting, and without a system call if nothing has; then
- * reports links that failed. Returns how many things there were to do. `now_ns`:
- * CLOCK_MONOTONIC. */
+/* Handles what has completed, without a system call if nothing has; then reports links that failed.
+ * Returns how many things there were to do. `now_ns`: CLOCK_MONOTONIC. */
 unsigned uring_poll(struct uring *, uint64_t now_ns);
 /* Passes everything flushed to the kernel, and lets links receive again: one system call for all
  * links (up to a few hundred), none if there is nothing to do. */
@@ -81,7 +74,7 @@ void uring_give_common(struct uring *);
 bool uring_lie_down_common(struct uring *);
 
 /* Ends the current uring_sleep or, if none is under way, the next one, unless a uring_poll before
- * that reports it as a thing to do. From any thread; one write to an eventfd. */
+ * that reports it as a thing to do. Any thread. */
 void uring_wake(struct uring *);
 
 /* Bytes of the links' send buffers. Any thread. */
@@ -93,9 +86,7 @@ void uring_tick(struct uring *, uint64_t now_ns);
 uint64_t uring_next_tick_ns(const struct uring *);
 
 /* Ends the connections at once. For the last bytes to arrive, wait for link_is_drained and
- * link_peer_is_gone before. It is the reactor's last call on the ring, unless the reactor calls
- * uring_fini itself. Without either call, the kernel releases the connections some time after
- * uring_fini. */
+ * link_peer_is_gone before. The last call of the reactor's thread, unless that calls uring_fini. */
 void uring_stop(struct uring *);
 
 #endif
