@@ -114,14 +114,12 @@ static uint64_t platform_cpu_ns(void *context)
 static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f,
                             const void *body)
 {
-    struct reactor *r = context;
-    return shard_frame(&r->shard, peer, f, body);
+    return shard_frame(&((struct reactor *)context)->shard, peer, f, body);
 }
 
 static void on_heartbeat(void *context, unsigned peer)
 {
-    struct reactor *r = context;
-    shard_heartbeat(&r->shard, peer);
+    shard_heartbeat(&((struct reactor *)context)->shard, peer);
 }
 
 static void on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
@@ -260,8 +258,7 @@ static unsigned serve_inboxes(struct reactor *r)
 
 static void flush_link(void *reactor, unsigned peer)
 {
-    struct reactor *r = reactor;
-    link_flush(r->link[peer]);
+    link_flush(((struct reactor *)reactor)->link[peer]);
 }
 
 /* A turn without news costs the same however many peers there are. */

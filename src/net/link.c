@@ -401,12 +401,6 @@ struct link_load link_load(const struct link *l)
     };
 }
 
-uint64_t links_bytes(const struct links *all)
-{
-    return __atomic_load_n(&all->buffers, __ATOMIC_RELAXED) *
-           (sizeof(struct outgoing) + all->frame_bytes);
-}
-
 bool link_is_drained(const struct link *l)
 {
     return l->state != LINK_OPEN || l->queued_bytes == 0;

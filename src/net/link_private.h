@@ -109,7 +109,6 @@ struct link {
 void links_init(struct links *, const struct link_events *, unsigned nodes, size_t entry_bytes_max,
                 double timeout_s);
 void links_fini(struct links *);
-uint64_t links_bytes(const struct links *); /* of send buffers; any thread */
 
 /* NULL: no memory; the connection is still the caller's. */
 struct link *link_new(struct links *, unsigned peer, int fd);

@@ -124,13 +124,6 @@ int uring_check(unsigned nodes, unsigned rings)
     return rc;
 }
 
-static int open_wake(struct uring *u)
-{
-    u->wake_fd = eventfd(0, EFD_CLOEXEC);
-    if (u->wake_fd >= 0) return 0;
-    return refused(errno);
-}
-
 static void free_uring(struct uring *u)
 {
     links_fini(&u->links);
@@ -151,8 +144,8 @@ int uring_init(struct uring **out, const struct uring_config *c)
     u->rank = c->rank;
     u->link = calloc(c->nodes, sizeof(struct link *));
     int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", c->nodes);
-    u->wake_fd = -1;
-    if (!rc) rc = open_wake(u);
+    u->wake_fd = eventfd(0, EFD_CLOEXEC);
+    if (!rc && u->wake_fd < 0) rc = refused(errno);
     if (!rc) rc = open_ring(u, c->nodes, c->first_setup);
     if (!rc && forked_register(u->ring.ring_fd)) {
         ring_close(&u->ring);
@@ -402,7 +395,8 @@ void uring_wake(struct uring *u)
 
 uint64_t uring_buffer_bytes(const struct uring *u)
 {
-    return links_bytes(&u->links);
+    return __atomic_load_n(&u->links.buffers, __ATOMIC_RELAXED) *
+           (sizeof(struct outgoing) + u->links.frame_bytes);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
