@@ -216,7 +216,7 @@ class Report(nodes.TestCase):
                 head = {"node": 0, "nodes": 1, "technique": counts.pop("technique", "adaptive"), "workers": 2, "shards": 1}
                 lines = [{**head, "t": int(1e15)}, {"t": int(1e15)}, {"t": int(1e15 + 1e7), **counts}]
                 (self.at / "slow.0.report.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-                said = self.sh(f"{REPORT} {self.at}/slow --out {self.at}/page.html", 0).out
+                said = self.run_command(f"{REPORT} {self.at}/slow --out {self.at}/page.html", 0).out
                 self.assertEqual(said.count("node 0: "), bool(end), said)
                 self.contains(said + (self.at / "page.html").read_text(), end)
 
