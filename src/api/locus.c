@@ -8,7 +8,7 @@
 #include "checkpoint/share.h"
 #include "cluster/message.h"
 #include "cluster/environment.h"
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 #include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"

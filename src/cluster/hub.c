@@ -3,7 +3,6 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "cluster/message.h"
-#include "cluster/streams.h"
 #include "net/carrier.h"
 
 #include <errno.h>
