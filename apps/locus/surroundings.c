@@ -1,6 +1,6 @@
 #include "surroundings.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "cluster/environment.h"
 #include "cluster/rendezvous.h"
 #include "net/address.h"
@@ -236,7 +236,7 @@ static bool check_listen(struct findings *all, const char *rendezvous, bool has_
     const struct address_place place = {.listen = listen,
                                         .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
                                         .loopback_only = !has_secret && !address_has_host(listen),
-                                        .deadline_ns = clock_now_ns() + RESOLVE_NS};
+                                        .deadline_ns = time_now_ns() + RESOLVE_NS};
     int rc = address_listen(&place, &fd, address);
     if (fd >= 0) close(fd);
     port_release(&own);

@@ -50,7 +50,7 @@ static void accept_next(struct acceptor *acceptor)
 static void take_unauthenticated(struct acceptor *acceptor, nng_stream *stream)
 {
     if (acceptor->listener) limit_unauthenticated(acceptor);
-    if (acceptor->listener && channel_open(acceptor->hub, stream, clock_now_ns() + STRANGERS_NS))
+    if (acceptor->listener && channel_open(acceptor->hub, stream, time_now_ns() + STRANGERS_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);
@@ -69,7 +69,7 @@ static void on_accepted(void *context)
     if (pause_ns == 0)
         accept_next(acceptor);
     else
-        acceptor->accept_ns = clock_now_ns() + pause_ns;
+        acceptor->accept_ns = time_now_ns() + pause_ns;
     if (acceptor->accept_ns) hub_note(acceptor->hub);
     hub_unlock(acceptor->hub);
 }
@@ -146,10 +146,10 @@ static int start_listening(struct acceptor *acceptor, const struct rendezvous_ad
                            bool loopback_only, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
-    uint64_t until_ns = clock_now_ns() + PORT_TIMEOUT_NS;
+    uint64_t until_ns = time_now_ns() + PORT_TIMEOUT_NS;
     if (until_ns > deadline_ns) until_ns = deadline_ns;
     int result = listen_at_any(acceptor, a, loopback_only);
-    while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {
+    while (result == NNG_EADDRINUSE && time_now_ns() < until_ns) {
         nanosleep(&pause, NULL);
         result = listen_at_any(acceptor, a, loopback_only);
     }

@@ -66,14 +66,14 @@ bool members_list(const struct members *all, bool (*is_missing)(const struct mem
 
 void waiting_begin(struct reminder *w)
 {
-    if (w->since_ns == 0) *w = (struct reminder){.since_ns = clock_now_ns()};
+    if (w->since_ns == 0) *w = (struct reminder){.since_ns = time_now_ns()};
 }
 
 unsigned waiting_report(struct reminder *w, uint64_t now_ns, uint64_t *due_ns)
 {
     if (w->since_ns == 0) return 0;
     unsigned seconds = reminder_due(w, now_ns);
-    *due_ns = clock_earlier(*due_ns, reminder_next_ns(w));
+    *due_ns = time_earlier(*due_ns, reminder_next_ns(w));
     return seconds;
 }
 
@@ -174,7 +174,7 @@ static uint64_t random_id(void)
 {
     uint64_t id = 0;
     while (id == 0)
-        if (getrandom(&id, sizeof id, 0) != sizeof id) id = clock_now_ns();
+        if (getrandom(&id, sizeof id, 0) != sizeof id) id = time_now_ns();
     return id;
 }
 
@@ -227,7 +227,7 @@ static void welcome(struct admission *a, const struct visitor *v)
     const struct hello *h = v->hello;
     struct member *m = &a->members->member[h->rank];
     struct message *message = message_new(MESSAGE_WELCOME);
-    uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->timeout_ms * 1000000;
+    uint64_t deadline_ns = time_now_ns() + (uint64_t)h->timeout_ms * 1000000;
     message_put_u32(message, a->peer_timeout_ms);
     put_proof(a, message, v, NULL, 0);
     *m = (struct member){.channel = v->channel,
@@ -410,7 +410,7 @@ static void give_up_joining(struct admission *a)
 void admission_lose(struct admission *a, unsigned rank, const char *reason)
 {
     if (a->state != ADMISSION_GATHERING) return;
-    if (clock_now_ns() >= a->deadline_ns) {
+    if (time_now_ns() >= a->deadline_ns) {
         give_up_joining(a);
         return;
     }

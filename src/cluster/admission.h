@@ -21,7 +21,7 @@
 #ifndef LOCUS_CLUSTER_ADMISSION_H
 #define LOCUS_CLUSTER_ADMISSION_H
 
-#include "base/reminder.h"
+#include "base/time.h"
 #include "cluster/hub.h"
 
 /* ---- the members, as rank 0 knows them ---- */

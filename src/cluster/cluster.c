@@ -1,6 +1,5 @@
 #include "cluster/cluster.h"
 
-#include "base/condition.h"
 #include "base/error.h"
 #include "base/pinning.h"
 #include "cluster/rendezvous.h"
@@ -100,7 +99,7 @@ static void lost_by_link(void *context, unsigned rank, const char *reason)
 /* For a moment, until a loss is noted. */
 static void await_note(struct cluster *c)
 {
-    uint64_t until_ns = clock_now_ns() + 1000000000;
+    uint64_t until_ns = time_now_ns() + 1000000000;
     pthread_mutex_lock(&c->mutex);
     while (!c->is_lost && condition_wait(&c->noted, &c->mutex, until_ns)) continue;
     pthread_mutex_unlock(&c->mutex);
@@ -192,7 +191,7 @@ static int listen_for_peers(struct cluster *c, const struct locus_config *config
         .listen = config->listen,
         .rendezvous = config->rendezvous,
         .loopback_only = stays_on_loopback(c, config),
-        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+        .deadline_ns = time_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
     };
     return address_listen(&place, &c->listener, address);
 }
@@ -342,7 +341,7 @@ static int connect_links(struct cluster *c, const struct node_plan *plan)
         .address = (const char(*)[ADDRESS_MAX])c->agreed.address,
         .listener = c->listener,
         .secret = &c->secret,
-        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+        .deadline_ns = time_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
         .report_ns = UINT64_C(10000000000),
         .cancel = &c->is_lost,
     };

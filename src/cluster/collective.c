@@ -1,9 +1,8 @@
 #include "cluster/collective.h"
 
-#include "base/condition.h"
 #include "base/error.h"
-#include "base/reminder.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ static const struct {
     [COLLECTIVE_COPIES] = {"locus_quiesce (second part)", false, false},
     [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true},
     [COLLECTIVE_RESTORE] = {"locus_restore", true, true},
-    [COLLECTIVE_STEP] = {"a step of locus_checkpoint or locus_restore", true, true},
+    [COLLECTIVE_STAGE] = {"a stage of locus_checkpoint or locus_restore", true, true},
     [COLLECTIVE_END] = {"the end of locus_checkpoint or locus_restore", false, false},
 };
 
@@ -125,11 +124,11 @@ static void wait_while_still(struct collective *c)
 #else
 static void wait_while_still(struct collective *c)
 {
-    struct reminder waits = {.since_ns = clock_now_ns()};
+    struct reminder waits = {.since_ns = time_now_ns()};
     while (is_still(c)) {
         if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(&waits))) continue;
         fprintf(stderr, "locus: locus_worker_open has waited %u s for the end of %s\n",
-                reminder_due(&waits, clock_now_ns()),
+                reminder_due(&waits, time_now_ns()),
                 c->kind ? kind_name(c->kind) : "a collective of this node's other workers");
     }
 }
@@ -210,7 +209,7 @@ static void wait_for_news(struct collective *c, struct reminder *waits)
 static void wait_for_news(struct collective *c, struct reminder *waits)
 {
     if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(waits))) return;
-    unsigned seconds = reminder_due(waits, clock_now_ns());
+    unsigned seconds = reminder_due(waits, time_now_ns());
     if (!all_are_there(c)) report_missing(c, c->kind, seconds);
 }
 #endif
@@ -218,7 +217,7 @@ static void wait_for_news(struct collective *c, struct reminder *waits)
 static int wait_for_meeting(struct collective *c)
 {
     uint64_t meeting = c->meeting;
-    struct reminder waits = {.since_ns = clock_now_ns()};
+    struct reminder waits = {.since_ns = time_now_ns()};
     while (c->meeting == meeting) {
         if (should_meet_others(c))
             meet_others(c);

@@ -35,8 +35,8 @@ enum collective_kind {
     /* The first of several, which fail if all workers of a node have closed. */
     COLLECTIVE_CHECKPOINT,
     COLLECTIVE_RESTORE,
-    COLLECTIVE_STEP, /* between, */
-    COLLECTIVE_END,  /*   and the last one */
+    COLLECTIVE_STAGE, /* between, */
+    COLLECTIVE_END,   /*   and the last one */
 };
 enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED };
 

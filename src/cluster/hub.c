@@ -1,6 +1,5 @@
 #include "cluster/hub.h"
 
-#include "base/condition.h"
 #include "base/error.h"
 #include "cluster/message.h"
 #include "net/carrier.h"
@@ -40,7 +39,7 @@ void hub_announce(struct hub *h)
 
 void hub_note(struct hub *h)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = time_now_ns();
     h->is_noted = true;
     if (now_ns < h->due_ns) h->due_ns = now_ns;
     pthread_cond_broadcast(&h->changed);
@@ -71,7 +70,7 @@ void channel_finish(struct channel *c, uint64_t timeout_ns)
 {
     if (c->is_closed) return;
     c->is_finished = true;
-    c->deadline_ns = clock_now_ns() + timeout_ns;
+    c->deadline_ns = time_now_ns() + timeout_ns;
     hub_note(c->hub);
 }
 
@@ -235,7 +234,7 @@ static void on_received(void *argument)
     c->is_receiving = false;
     int result = nng_aio_result(c->receiving);
     if (!c->is_closed && result == 0) {
-        uint64_t now_ns = clock_now_ns();
+        uint64_t now_ns = time_now_ns();
         notice_absence(h, now_ns);
         if (c->beat_ns) silence_note(&c->silence, c->heard_ns, now_ns, h->timeout_ns);
         c->heard_ns = now_ns;
@@ -308,7 +307,7 @@ void channel_send(struct channel *c, struct message *m)
         fail_later(c, -ENOBUFS, "does not read what it is sent");
     } else {
         c->queue[(c->queue_first + c->queued++) % HUB_QUEUE_MAX] = m;
-        c->spoke_ns = clock_now_ns();
+        c->spoke_ns = time_now_ns();
         if (!c->is_sending) send_next(c);
     }
 }
@@ -332,7 +331,7 @@ struct channel *channel_open(struct hub *h, nng_stream *stream, uint64_t deadlin
     c->stream = stream;
     c->rank = -1;
     c->deadline_ns = deadline_ns;
-    c->heard_ns = c->spoke_ns = clock_now_ns();
+    c->heard_ns = c->spoke_ns = time_now_ns();
     c->previous = h->last;
     *(h->last ? &h->last->next : &h->first) = c;
     h->last = c;
@@ -344,7 +343,7 @@ struct channel *channel_open(struct hub *h, nng_stream *stream, uint64_t deadlin
 
 uint64_t channel_silence(const struct channel *c)
 {
-    return silence_recent_ns(&c->silence, clock_now_ns(), c->hub->timeout_ns);
+    return silence_recent_ns(&c->silence, time_now_ns(), c->hub->timeout_ns);
 }
 
 static uint64_t beat_for(uint64_t timeout_ns)
@@ -364,7 +363,7 @@ void channel_watch(struct channel *c, unsigned peer_timeout_ms)
 
 void hub_agree(struct hub *h, unsigned peer_timeout_ms)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = time_now_ns();
     h->timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     for (struct channel *c = h->first; c; c = c->next) {
         if (!c->beat_ns) continue;
@@ -378,7 +377,7 @@ void hub_agree(struct hub *h, unsigned peer_timeout_ms)
 
 uint64_t hub_absence(const struct hub *h)
 {
-    uint64_t now_ns = clock_now_ns(), long_ns = h->timeout_ns / 2;
+    uint64_t now_ns = time_now_ns(), long_ns = h->timeout_ns / 2;
     /* The thread may not have noticed yet. */
     if (now_ns > h->due_ns && now_ns - h->due_ns >= long_ns) return now_ns - h->due_ns;
     bool is_recent = h->absence_ns >= long_ns && now_ns - h->absence_end_ns < h->timeout_ns;
@@ -405,7 +404,7 @@ static uint64_t look_after(struct channel *c, uint64_t now_ns)
         uint64_t silent_at_ns = c->heard_ns + silence_limit_ns(c->hub->timeout_ns);
         if (now_ns >= silent_at_ns) fail_by_silence(c);
         if (now_ns >= c->spoke_ns + c->beat_ns) say_something(c, now_ns);
-        due_ns = clock_earlier(due_ns, clock_earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
+        due_ns = time_earlier(due_ns, time_earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
     }
     return c->is_closed ? HUB_NEVER : due_ns;
 }
@@ -414,7 +413,7 @@ static uint64_t look_after_all(struct hub *h, uint64_t now_ns)
 {
     uint64_t due_ns = now_ns + 60 * SECOND_NS;
     for (struct channel *c = h->first; c; c = c->next)
-        if (!c->is_closed) due_ns = clock_earlier(due_ns, look_after(c, now_ns));
+        if (!c->is_closed) due_ns = time_earlier(due_ns, look_after(c, now_ns));
     return due_ns;
 }
 
@@ -424,10 +423,10 @@ static void *run(void *argument)
     hub_lock(h);
     for (;;) {
         h->is_noted = false;
-        uint64_t now_ns = clock_now_ns();
+        uint64_t now_ns = time_now_ns();
         notice_absence(h, now_ns);
         uint64_t due_ns = look_after_all(h, now_ns);
-        due_ns = clock_earlier(due_ns, h->events->tick(h->context, now_ns));
+        due_ns = time_earlier(due_ns, h->events->tick(h->context, now_ns));
         h->due_ns = h->is_noted ? now_ns : due_ns;
         if (free_what_is_over(h)) continue;
         if (h->stopping && h->channels == 0) break;

@@ -25,7 +25,7 @@
 #ifndef LOCUS_CLUSTER_HUB_H
 #define LOCUS_CLUSTER_HUB_H
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "cluster/message.h"
 #include "net/secret.h"
 #include "net/silence.h"

@@ -52,7 +52,7 @@ static void lose_rank_0(struct rendezvous *r, const char *reason)
         lose(r, r->rank, absence); /* we were given up, not they */
     } else if (r->phase == RUNNING && r->size > 2 && silence_is_reason(reason)) {
         /* The links to the others are silent, too, within a heartbeat, or they are not. */
-        r->clear_ns = clock_now_ns() + silence_beat_ns(r->hub.timeout_ns) * 6 / 5;
+        r->clear_ns = time_now_ns() + silence_beat_ns(r->hub.timeout_ns) * 6 / 5;
         snprintf(r->lost_reason, sizeof r->lost_reason, "%s", reason);
         hub_note(&r->hub);
     } else {

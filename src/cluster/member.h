@@ -10,10 +10,10 @@
 #ifndef LOCUS_CLUSTER_MEMBER_H
 #define LOCUS_CLUSTER_MEMBER_H
 
-#include "base/reminder.h"
-#include "net/address.h"
-#include "cluster/message.h"
+#include "base/time.h"
 #include "cluster/hub.h"
+#include "cluster/message.h"
+#include "net/address.h"
 #include "net/secret.h"
 
 /* For rank 0 to say whom it lost first. */

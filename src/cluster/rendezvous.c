@@ -2,8 +2,8 @@
  * 0's in server.c. */
 #include "cluster/rendezvous.h"
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/time.h"
 #include "cluster/member.h"
 #include "cluster/server.h"
 #include "cluster/hub.h"
@@ -29,7 +29,7 @@ static int describe_delay(const struct rendezvous *r, double seconds,
                           char sentence[2 * MESSAGE_TEXT_MAX])
 {
     const char *obstacle = r->obstacle;
-    bool had_time = clock_now_ns() >= r->greeted_ns + ANSWER_NS;
+    bool had_time = time_now_ns() >= r->greeted_ns + ANSWER_NS;
     if (r->phase == GREETED && (had_time || !r->obstacle[0]))
         obstacle = r->hello->bytes > PACKET_BYTES
                        ? "what listens there takes the connection, but does not answer: another "
@@ -47,14 +47,14 @@ static int describe_delay(const struct rendezvous *r, double seconds,
 static void report_delay(struct rendezvous *r)
 {
     bool is_ours = r->phase == AWAY || r->phase == GREETED;
-    unsigned seconds = is_ours ? reminder_due(&r->joining, clock_now_ns()) : 0;
+    unsigned seconds = is_ours ? reminder_due(&r->joining, time_now_ns()) : 0;
     if (seconds) describe_delay(r, seconds, r->notice);
     member_print_notice(r);
 }
 
 static uint64_t left_ns(const struct rendezvous *r)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = time_now_ns();
     return r->deadline_ns > now_ns ? r->deadline_ns - now_ns : 0;
 }
 
@@ -63,21 +63,21 @@ static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
     hub_lock(&r->hub);
     report_delay(r);
     hub_unlock(&r->hub);
-    const struct timespec pause = clock_timespec(clock_earlier(*pause_ns, left_ns(r)));
+    const struct timespec pause = time_timespec(time_earlier(*pause_ns, left_ns(r)));
     nanosleep(&pause, NULL);
-    *pause_ns = clock_earlier(*pause_ns * 3 / 2, PAUSE_MAX_NS);
+    *pause_ns = time_earlier(*pause_ns * 3 / 2, PAUSE_MAX_NS);
 }
 
 static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_stream *stream)
 {
     struct message *hello =
-        hello_write(c, (unsigned)clock_earlier(left_ns(r) / 1000000, INT32_MAX));
+        hello_write(c, (unsigned)time_earlier(left_ns(r) / 1000000, INT32_MAX));
     hub_lock(&r->hub);
     struct channel *channel = channel_open(&r->hub, stream, 0);
     if (channel) {
         r->channel = channel;
         r->phase = GREETED;
-        r->greeted_ns = clock_now_ns();
+        r->greeted_ns = time_now_ns();
         message_let_go(r->hello);
         r->hello = message_hold(hello);
         channel_send(channel, hello);
@@ -95,7 +95,7 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
     if (r->phase == WELCOMED) return r->deadline_ns + VERDICT_TIMEOUT_NS;
-    return clock_earlier(r->deadline_ns, reminder_next_ns(&r->joining));
+    return time_earlier(r->deadline_ns, reminder_next_ns(&r->joining));
 }
 
 /* Returns when the attempt has succeeded or failed. */
@@ -128,7 +128,7 @@ static enum member_phase attempt(struct rendezvous *r, const struct rendezvous_c
                                  const char *url)
 {
     nng_stream *stream = NULL;
-    uint64_t timeout_ns = clock_earlier(DIAL_TIMEOUT_NS, left_ns(r));
+    uint64_t timeout_ns = time_earlier(DIAL_TIMEOUT_NS, left_ns(r));
     int result = streams_dial(url, timeout_ns, &stream);
     if (result == 0) {
         greet(r, c, stream);
@@ -195,7 +195,7 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
 
 static int join(struct rendezvous *r, const struct rendezvous_config *c)
 {
-    r->joining.since_ns = clock_now_ns();
+    r->joining.since_ns = time_now_ns();
     r->obstacle_rc = -ETIMEDOUT;
     r->deadline_ns = r->joining.since_ns + (uint64_t)(c->node.join_timeout_s * 1e9);
     int rc = rendezvous_address_parse(&r->address, c->node.rendezvous);
@@ -337,7 +337,7 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
  * If it left before rank 0 has read the report, it would itself be taken for lost. */
 static void await_loss(struct rendezvous *r)
 {
-    uint64_t until_ns = clock_now_ns() + VERDICT_TIMEOUT_NS;
+    uint64_t until_ns = time_now_ns() + VERDICT_TIMEOUT_NS;
     if (!r->has_reported) return;
     while (r->phase == RUNNING && hub_wait(&r->hub, until_ns)) continue;
 }

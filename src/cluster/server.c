@@ -128,7 +128,7 @@ static void lose(struct server *s, unsigned rank, const char *reason)
 static void accuse(struct server *s, unsigned accuser, unsigned rank, const char *reason)
 {
     uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
-    verdict_accuse(&s->verdict, accuser, rank, reason, clock_now_ns() + wait_ns);
+    verdict_accuse(&s->verdict, accuser, rank, reason, time_now_ns() + wait_ns);
     hub_note(&s->hub);
 }
 

@@ -1,8 +1,7 @@
 #include "net/address.h"
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/reminder.h"
+#include "base/time.h"
 #include "net/forked.h"
 #include "net/secret.h"
 #include "locus.h"
@@ -103,10 +102,10 @@ static int await_name(const char *rendezvous, int family, uint64_t deadline_ns,
                       struct addrinfo **all)
 {
     const struct timespec pause = {.tv_nsec = (long)NAME_RETRY_NS};
-    struct reminder waits = {.since_ns = clock_now_ns()};
+    struct reminder waits = {.since_ns = time_now_ns()};
     for (;;) {
         int rc = look_up("the rendezvous", rendezvous, 0, family, all);
-        uint64_t now_ns = clock_now_ns();
+        uint64_t now_ns = time_now_ns();
         bool is_hopeless = rc == -EINVAL ||
                            (rc == -ENOENT && now_ns >= waits.since_ns + NAME_TIMEOUT_NS);
         if (rc == 0) return 0;

@@ -1,7 +1,7 @@
 #include "net/mesh.h"
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/time.h"
 #include "net/forked.h"
 #include "net/secret.h"
 #include "locus.h"
@@ -479,14 +479,14 @@ static void report_delay(struct mesh *m, uint64_t now_ns)
 static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
 {
     int rc = 0;
-    *until_ns = clock_earlier(m->config->deadline_ns, m->report_ns);
+    *until_ns = time_earlier(m->config->deadline_ns, m->report_ns);
     if (m->unauthenticated_count > 0)
-        *until_ns = clock_earlier(*until_ns, m->unauthenticated[0].since_ns + STRANGERS_NS);
-    if (m->config->cancel) *until_ns = clock_earlier(*until_ns, now_ns + CANCEL_NS);
+        *until_ns = time_earlier(*until_ns, m->unauthenticated[0].since_ns + STRANGERS_NS);
+    if (m->config->cancel) *until_ns = time_earlier(*until_ns, now_ns + CANCEL_NS);
     for (unsigned i = 0; i < m->ours_count && !rc; i++) {
         struct contact *k = &m->ours[i];
         if (k->step == WAITING && k->retry_ns <= now_ns) rc = open_contact(m, k, now_ns);
-        if (k->step == WAITING) *until_ns = clock_earlier(*until_ns, k->retry_ns);
+        if (k->step == WAITING) *until_ns = time_earlier(*until_ns, k->retry_ns);
     }
     return rc;
 }
@@ -529,7 +529,7 @@ static int wait_and_handle(struct mesh *m, uint64_t until_ns, uint64_t now_ns)
     int rc = poll(m->polled, n, ms < 3600000 ? (int)ms : 3600000);
     if (rc < 0 && errno != EINTR)
         return error_set(-errno, "cannot wait for peers: %s", locus_strerror(-errno));
-    return handle_polled(m, clock_now_ns());
+    return handle_polled(m, time_now_ns());
 }
 
 static int connect_all(struct mesh *m)
@@ -537,7 +537,7 @@ static int connect_all(struct mesh *m)
     int rc = 0;
     char sentence[SENTENCE_BYTES];
     while (m->missing > 0 && !rc) {
-        uint64_t until_ns, now_ns = clock_now_ns();
+        uint64_t until_ns, now_ns = time_now_ns();
         const bool *cancel = m->config->cancel;
         if (cancel && __atomic_load_n(cancel, __ATOMIC_ACQUIRE))
             return error_set(-ECANCELED, "connecting with the other nodes was cancelled");
@@ -554,7 +554,7 @@ static int connect_all(struct mesh *m)
 
 static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
 {
-    *m = (struct mesh){.config = c, .start_ns = clock_now_ns(), .fd = fd};
+    *m = (struct mesh){.config = c, .start_ns = time_now_ns(), .fd = fd};
     m->report_ns = c->report_ns ? m->start_ns + c->report_ns : UINT64_MAX;
     m->missing = (c->size - 1) * c->shards;
     m->ours_count = c->rank * c->shards;

@@ -6,7 +6,7 @@
  */
 #include "input.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "net/mesh.h"
 #include "net/address.h"
 #include "net/secret.h"
@@ -218,7 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begin(&in, address);
     MUST(pthread_create(&answering, NULL, answer_calls, NULL) == 0);
     if (run.has_secret) c.secret = &secret;
-    c.deadline_ns = clock_now_ns() + TIMEOUT_NS;
+    c.deadline_ns = time_now_ns() + TIMEOUT_NS;
     check(mesh_connect(&c, fd), fd);
     end(answering);
     MUST(next_descriptor() == before);

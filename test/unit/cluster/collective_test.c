@@ -222,7 +222,7 @@ TEST(collective, open_during_a_barrier_waits_for_its_end)
 static void *say_nothing(void *rc)
 {
     struct word w = {.rc = 0};
-    *(int *)rc = collective_agree(&shared, 1, COLLECTIVE_STEP, &w);
+    *(int *)rc = collective_agree(&shared, 1, COLLECTIVE_STAGE, &w);
     CHECK_STR(w.text, "worker 0 says");
     return NULL;
 }
@@ -233,7 +233,7 @@ static int say_beside_nothing(struct word w)
     int other = 1;
     open_two();
     CHECK_EQ(pthread_create(&thread, NULL, say_nothing, &other), 0);
-    int rc = collective_agree(&shared, 0, COLLECTIVE_STEP, &w);
+    int rc = collective_agree(&shared, 0, COLLECTIVE_STAGE, &w);
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(other, rc);
     collective_fini(&shared);
@@ -261,7 +261,7 @@ TEST(collective, open_waits_for_the_end_of_a_checkpoint)
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_CHECKPOINT), 0);
     CHECK_EQ(pthread_create(&thread, NULL, open_late, &id), 0);
     usleep(20000); /* for a mistake to show; the right answer never depends on it */
-    CHECK_EQ(meet(&shared, 0, COLLECTIVE_STEP), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_STAGE), 0);
     CHECK_EQ(collective_open_count(&shared), 1);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_END), 0);
     CHECK_EQ(pthread_join(thread, NULL), 0);

@@ -18,7 +18,6 @@ static struct rendezvous_config config(void)
                                                .tables = tables,
                                                .table_count = 2,
                                                .technique = LOCUS_RELOCATE,
-                                               .act_immediately = true,
                                                .shards = 5,
                                                .workers = 9,
                                                .join_timeout_s = 60,
@@ -141,12 +140,6 @@ TEST(hello, differs_names_what_must_be_equal)
     c = config();
     c.node.technique = LOCUS_STATIC;
     differ(&c, &ours, "rank 2 has technique LOCUS_STATIC, rank 0 has LOCUS_RELOCATE");
-    c = config();
-    c.node.act_immediately = false;
-    differ(&c, &ours, "rank 2 has act_immediately false, rank 0 has true");
-    c = config();
-    c.node.staleness_s = 0.25;
-    differ(&c, &ours, "rank 2 has staleness_s 0.25, rank 0 has 0");
     c = config();
     c.node.table_count = 1;
     differ(&c, &ours, "rank 2 has table_count 1, rank 0 has 2");
