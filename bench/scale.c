@@ -43,13 +43,8 @@ static const struct kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static struct load load = {.rows = 2048,
-                           .length = 128,
-                           .keys = 100,
-                           .period_us = 1000,
-                           .offset = 100,
-                           .clocks = 600,
-                           .max_rounds = 0};
+static struct load load = {
+    .rows = 2048, .length = 128, .keys = 100, .period_us = 1000, .offset = 100, .clocks = 600};
 struct model model;
 
 /* Shared rows change often beside how often they are synchronized, and a worker has time for all of
@@ -77,7 +72,6 @@ static void add_cell(const struct kind *k)
     *cell_count(c, "period_us") = load.period_us;
     *cell_count(c, "offset") = load.offset;
     *cell_count(c, "clocks") = load.clocks;
-    *cell_count(c, "max_rounds_per_second") = load.max_rounds;
 }
 
 /* ---- What nodes have done: the mean of all, a second, unless the name says else ---- */
@@ -220,8 +214,6 @@ static void parse(int argc, char **argv)
                      "clocks from an intent's signal to its start"),
         OPTION_SMALL("--clocks", "N", &load.clocks, 1, 1 << 20, 0,
                      "of a run; the first third is not measured"),
-        OPTION_SMALL("--max-rounds", "N", &load.max_rounds, 1, 1 << 20, 0,
-                     "a second, of those that synchronize"),
     };
     const struct program program = {.name = "scale",
                                     .about = about,

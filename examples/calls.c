@@ -142,12 +142,14 @@ static bool fill(void *left, locus_loader *loader, void *batch) /* in the feed's
 }
 static void train_what_a_feed_prepares(locus_worker *worker)
 {
+    enum { AHEAD = 100 }; /* as many batches as take 10 to 100 ms */
     int left = 3;
-    locus_key batches[2][KEYS], *batch;
-    void *portions[2] = {batches[0], batches[1]};
+    locus_key batches[AHEAD][KEYS], *batch;
+    void *portions[AHEAD];
+    for (int i = 0; i < AHEAD; i++) portions[i] = batches[i];
     float rows[KEYS * LENGTH];
     locus_feed *feed;
-    check(locus_feed_open(worker, fill, &left, portions, 2, &feed));
+    check(locus_feed_open(worker, fill, &left, portions, AHEAD, &feed));
     while ((batch = locus_feed_next(feed))) {
         check(locus_pull(worker, batch, KEYS, rows));
         locus_advance_clock(worker);

@@ -793,7 +793,7 @@ class Kit:
         for program in SIZES:
             self.train(program, nodes[-1], 1, ["--technique", "static"], label="static")
             if not self.options.launch:
-                self.train(program, nodes[-1], 1, before=["env", "LOCUS_CARRIER=tcp"], label="adaptive, TCP")
+                self.train(program, nodes[-1], 1, before=["env", "LOCUS_LAB=tcp"], label="adaptive, TCP")
             if sockets > 1:  # as HogWild++ has it
                 self.train(program, sockets, max(1, cores // sockets - 1), label="a node a socket")
         self.bench("two_nodes", "--only", "length=128")
@@ -869,7 +869,7 @@ def gain(_):
     head, bar, group, left, unit = 94, 20, 70, 240, 120  # pixels; unit: of one node's speed
     ways = (("rows stay at home", "#b0b0b0"), ("locus", "#2a6fb0"))
     section = (ROOT / "README.md").read_text(encoding="utf-8").split("## What it brings")[1].split("\n## ")[0]
-    measured = re.search(r"Measured at (.*? \d{4})\.", section, re.S)[1].replace("\n", " ")
+    measured = re.search(r"All nodes were (.*? \d{4}\))\.", section, re.S)[1].replace("\n", " ")
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.split("\n") if line.startswith("|")]
     rows = [line for line in cells if re.search(r"\d", line[-1])]
     height = head + group * len(rows) + 50

@@ -128,7 +128,6 @@ static const char *const counted[LOOK_SUMS][2] = {
                      "locus_pushed_keys_total{place=\"remote\"}"},
     [LOOK_RELOCATED] = {"locus_relocated_rows_total{direction=\"in\"}"},
     [LOOK_LATE] = {"locus_late_keys_total"},
-    [LOOK_TOO_OLD] = {"locus_too_old_keys_total"},
     [LOOK_SENT] = {"locus_sent_bytes_total"},
     [LOOK_CORES] = {"process_cpu_seconds_total"},
     [LOOK_SHARD_CORES] = {"locus_shard_cpu_seconds_total"},

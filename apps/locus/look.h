@@ -22,7 +22,6 @@ enum look_sum {
     LOOK_REMOTE,
     LOOK_RELOCATED,
     LOOK_LATE,
-    LOOK_TOO_OLD,
     LOOK_SENT,
     LOOK_CORES,
     LOOK_SHARD_CORES,

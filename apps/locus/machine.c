@@ -2,7 +2,7 @@
 
 #include "base/pinning.h"
 #include "net/shared.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "net/uring.h"
 #include "plain.h"
 
@@ -332,24 +332,12 @@ static void check_interfaces(struct findings *all)
              "namespace");
 }
 
-static void check_links(struct findings *all)
-{
-    const char *name = getenv("LOCUS_CONGESTION");
-    if (tcp_check_variables())
-        find(all, FIND_FAIL, "links", "%s", locus_error());
-    else if (name && *name)
-        find(all, FIND_OK, "links", "LOCUS_CONGESTION is %.40s", name);
-}
-
 /* The library goes on without. */
 static void check_shared_memory(struct findings *all)
 {
     char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
-    const char *carrier = getenv("LOCUS_CARRIER");
     struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
-    if (carrier && strcmp(carrier, "tcp") == 0)
-        find(all, FIND_OK, "carrier", "LOCUS_CARRIER is tcp: nodes of this host use TCP");
-    else if (s)
+    if (s)
         find(all, FIND_OK, "carrier", "nodes of this host speak through memory, in /dev/shm");
     else
         find(all, FIND_WARN, "carrier",
@@ -369,6 +357,5 @@ void machine_check(struct findings *all, const struct machine_plan *p)
     check_overcommit(all);
     check_cores(all, p);
     check_interfaces(all);
-    check_links(all);
     check_shared_memory(all);
 }

@@ -114,7 +114,6 @@ void table_json(const struct look *l)
                                                  "remote_keys_per_second",
                                                  "relocated_rows_per_second",
                                                  "late_keys_per_second",
-                                                 "too_old_keys_per_second",
                                                  "sent_bytes_per_second",
                                                  "cores",
                                                  "shard_cores",

@@ -14,10 +14,9 @@ enum { BEGIN_BYTES = sizeof BEGIN - 1, WARNINGS_MAX = 32 };
 
 /* Those beside the fields' (protocol/config.h). docs/reference/variables.md has a line for each. */
 static const char *const others[] = {
-    "LOCUS_CARRIER", "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION",  "LOCUS_LIBRARY",
-    "LOCUS_LOST",    "LOCUS_METRICS",     "LOCUS_RANK",        "LOCUS_REPORT",
-    "LOCUS_RESTART", "LOCUS_SECRET",      "LOCUS_SECRET_FILE", "LOCUS_SIZE",
-    "LOCUS_TRACE",   "LOCUS_TRACE_KEYS",  "LOCUS_WORKERS",
+    "LOCUS_CHECKPOINTS", "LOCUS_LIBRARY",    "LOCUS_LOST",    "LOCUS_METRICS",     "LOCUS_RANK",
+    "LOCUS_REPORT",      "LOCUS_RESTART",    "LOCUS_SECRET",  "LOCUS_SECRET_FILE", "LOCUS_SIZE",
+    "LOCUS_TRACE",       "LOCUS_TRACE_KEYS", "LOCUS_WORKERS",
 };
 enum { OTHERS = sizeof others / sizeof *others };
 

@@ -31,7 +31,7 @@ struct kind {
 
 /* The load of a node, whatever their number. */
 struct load {
-    unsigned rows, length, keys, period_us, offset, clocks, max_rounds;
+    unsigned rows, length, keys, period_us, offset, clocks;
 };
 
 extern struct model model;

@@ -67,7 +67,6 @@ void node_open(struct node *n)
     struct locus_config c =
         cluster_config(&table, 1, LOCUS_ADAPTIVE, (int)n->rank, (int)n->kind->nodes, "simulated:1");
     c.shards = 1;
-    c.max_rounds_per_second = n->load.max_rounds;
     cluster_open(&c, &n->locus, &n->worker);
 }
 

@@ -8,12 +8,13 @@
 #include "../../apps/common/world.h"
 
 #include "api/feed.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "scale/platform.h"
 #include "scale/virtual.h"
 #include "cluster.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum role { OTHER, WORKER, LOADER, ROLES };
@@ -245,12 +246,15 @@ size_t world_ahead(void)
 
 void world_place(struct locus_config *c)
 {
+    char rounds[24] = "", lab[40];
     c->rank = (int)virtual_node();
     c->size = (int)world.papers->nodes;
     c->rendezvous = "simulated:1";
     c->shards = (unsigned)world.papers->machine.shards;
-    c->act_immediately = world.papers->acts_immediately;
-    c->max_rounds_per_second = (unsigned)world.papers->machine.rounds;
+    if (world.papers->machine.rounds >= 1)
+        snprintf(rounds, sizeof rounds, "rounds=%u", (unsigned)world.papers->machine.rounds);
+    snprintf(lab, sizeof lab, "%s%s", world.papers->acts_immediately ? "immediate," : "", rounds);
+    setenv("LOCUS_LAB", lab, 1);
 }
 
 /* The program calls these instead of the library's: the linker sees to it. */

@@ -49,7 +49,7 @@ STATS_INTEGERS = ("pulled_local", "pulled_replica", "pulled_remote", "pushed_loc
 class CStats(Structure):
     _fields_: List[Tuple[str, Any]] = [(name, c_uint64) for name in STATS_INTEGERS]
     _fields_ += [("replica_staleness_mean_s", c_double), ("kept_now", c_uint64), ("bounds_waited", c_uint64),
-                 ("bounds_waited_s", c_double), ("pulled_too_old", c_uint64), ("calls_waited", c_uint64),
+                 ("bounds_waited_s", c_double), ("calls_waited", c_uint64),
                  ("calls_waited_s", c_double)]
 
 

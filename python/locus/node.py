@@ -3,7 +3,7 @@
 import atexit
 import os
 import threading
-from ctypes import (POINTER, Structure, byref, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p,
+from ctypes import (POINTER, Structure, byref, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p,
                     sizeof)
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar
@@ -281,10 +281,8 @@ def _table_as_c(table: Table) -> _c.CTable:
 class CConfig(Structure):
     """As locus.h declares it; each field is an argument of open(), seconds without "_s"."""
     _fields_ = [("tables", POINTER(_c.CTable)), ("table_count", c_size_t), ("workers", c_uint), ("shards", c_uint),
-                ("technique", c_int), ("act_immediately", c_bool), ("max_rounds_per_second", c_uint),
-                ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
-                ("rendezvous", c_char_p), ("listen", c_char_p), ("staleness_s", c_double),
-                ("fingerprint", c_uint64)]
+                ("technique", c_int), ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
+                ("rendezvous", c_char_p), ("listen", c_char_p), ("fingerprint", c_uint64)]
 
 
 def _as_c(name: str, kind: Any, value: Any) -> Any:
@@ -297,13 +295,12 @@ def _as_c(name: str, kind: Any, value: Any) -> Any:
 
 
 def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, technique: str = "adaptive",
-         act_immediately: bool = False, max_rounds_per_second: int = 0, peer_timeout: float = 0.0,
+         peer_timeout: float = 0.0,
          join_timeout: float = 0.0, rank: int = 0, size: int = 0, rendezvous: Optional[str] = None,
-         listen: Optional[str] = None, staleness: float = 0.0, fingerprint: int = 0) -> Node:
+         listen: Optional[str] = None, fingerprint: int = 0) -> Node:
     """Joins the cluster; returns when all nodes have. Rank, size and rendezvous come from what started the process
     (locus run, torchrun, srun, mpirun), unless `size` is given; alone it is a cluster of one. See struct locus_config
-    for the rest; times are in seconds. `staleness`: no replica answers whose owner was silent for longer; 0: no bound.
-    `fingerprint`: 64 bits of what else must be equal on all nodes; one that has others is refused.
+    for the rest; times are in seconds.  `fingerprint`: 64 bits of what else must be equal on all nodes; one that has others is refused.
 
     ArgumentError for a configuration that cannot be; JoinError when the cluster does not form, SystemFailure or
     FullError when the system refuses a resource.

@@ -3,19 +3,17 @@
 #include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "base/oversize.h"
-#include "checkpoint/series.h"
-#include "checkpoint/share.h"
-#include "cluster/agreement.h"
+#include "base/process.h"
+#include "checkpoint/stages.h"
+#include "cluster/message.h"
 #include "cluster/environment.h"
 #include "cluster/streams.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
+#include "observe/trace.h"
 #include "protocol/config.h"
-#include "protocol/trace.h"
 #include "worker/figures.h"
-#include "worker/observer.h"
 
 #include <errno.h>
 #include <float.h>
@@ -36,6 +34,9 @@ void locus_config_init_sized(struct locus_config *c, size_t size)
 static int find_membership(struct locus_config *c, struct environment *e)
 {
     if (c->size != 0) return 0;
+    if (c->rank != 0)
+        return error_set(
+            -EINVAL, "rank is %d and size is 0: set both, or leave both to the launcher", c->rank);
     int rc = environment_read(e);
     if (rc == 0 && !e->size && c->rendezvous) rc = environment_no_place("`rendezvous`");
     if (rc) return rc;
@@ -97,16 +98,12 @@ static int init_worker(locus *n, unsigned id)
     locus_worker *w = &n->worker[id];
     w->node = n;
     w->store = &n->store;
-    /* whose short cut asks no replica how old it is, and no value what it is */
-    w->only = n->store.has_one_partition && !n->sources && !n->store.has_bf16 ? n->store.partition
-                                                                              : NULL;
+    /* whose short cut asks no value what it is */
+    w->only = n->store.has_one_partition && !n->store.has_bf16 ? n->store.partition : NULL;
     w->id = (int)id;
     /* First, as fini_workers() takes it back whatever fails. Registered for the node's life: ck_epoch
      * keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
-    if (n->is_observed && !(w->observer = observer_new(w->only, id)))
-        return error_set(-ENOMEM, "no memory for worker %u", id);
-    w->looks_closer = w->observer || n->sources || n->store.counts_steps || n->store.has_bf16;
     w->copies = copies_of(&n->store, id, &w->reader);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))
@@ -130,8 +127,6 @@ static void fini_workers(locus *n)
         locus_worker *w = &n->worker[i];
         if (!w->node) continue;
         operations_fini(&w->operations);
-        observer_free(w->observer);
-        w->looks_closer = false;
         free(w->missed);
         free(w->scratch);
         samples_fini(&w->samples);
@@ -170,14 +165,13 @@ static int share_progress(locus *n, unsigned shards)
     return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
 }
 
-/* And what workers see of their shards, where there is a bound. */
-static int share_sources(const struct locus_config *c, locus *n, unsigned shards)
+static int open_trace(locus *n)
 {
-    if (c->staleness_s == 0 || !n->moves) return 0;
-    n->sources = calloc(shards, sizeof(struct sources *));
-    if (!n->sources) return error_set(-ENOMEM, "no memory for %u shards", shards);
-    for (unsigned s = 0; s < shards; s++) n->sources[s] = node_shard(n, s)->sources;
-    return 0;
+    const struct trace_config c = {.store = &n->store,
+                                   .rank = (unsigned)n->rank,
+                                   .nodes = (unsigned)n->size,
+                                   .technique = n->plan.technique->name};
+    return trace_open(&c, &n->trace);
 }
 
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
@@ -203,8 +197,9 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     for (unsigned s = 0; s < shards && rc == 0; s++) {
         n->intents[s] = node_shard(n, s)->intents;
         n->clocks[s] = node_shard(n, s)->clocks;
+        if (n->trace) trace_follow(n->trace, s, node_shard(n, s)->events);
     }
-    return rc ? rc : share_sources(c, n, shards);
+    return rc ? rc : trace_start(n->trace);
 }
 
 static int open_store(const struct locus_config *c, locus *n)
@@ -224,9 +219,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;
-    /* What copies lag is taken off the bound on staleness (shard.c). */
-    bool may_lag = c->staleness_s == 0 || c->staleness_s >= 4e-9 * COPIES_LAG_NS,
-         may_copy = c->workers > 1 && may_lag && n->plan.technique->replicates;
+    bool may_copy = c->workers > 1 && n->plan.technique->replicates;
     return rc || !may_copy ? rc : copies_open(&n->store, c->workers);
 }
 
@@ -242,15 +235,14 @@ static int open_node(const struct locus_config *c, locus *n)
     n->workers = c->workers;
     unsigned keep;
     int metrics = -1, rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
-    if (rc == 0) rc = tcp_check_variables();
+    if (rc == 0) rc = lab_read(&n->plan.lab);
     if (rc == 0 && n->size > 1) rc = streams_prepare();
-    if (rc == 0 && n->size == 1) trace_alone();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
-    n->is_observed = metrics >= 0;
-    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0);
+    if (rc == 0) rc = open_trace(n);
+    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0 || n->trace);
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) rc = journal_start(n->journal, n);
     if (rc == 0) return metrics_start(n, metrics, &n->metrics);
@@ -261,8 +253,9 @@ static int open_node(const struct locus_config *c, locus *n)
 static void end_node(locus *n)
 {
     forked_unwatch(&n->forked);
-    metrics_stop(n->metrics); /* before anything that they tell of */
+    httpd_close(n->metrics); /* before anything that they tell of */
     journal_close(n->journal);
+    trace_close(n->trace);
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
     if (n->has_store) {
@@ -271,12 +264,11 @@ static void end_node(locus *n)
     }
     collective_fini(&n->collective);
     pthread_mutex_destroy(&n->presence);
-    share_free(n->share);
+    stages_free_work(n->work);
     for (unsigned i = 0; n->posted && i < n->workers; i++) free(n->posted[i]);
     free(n->posted);
     free(n->progress);
     free(n->clocks);
-    free(n->sources);
     free(n->intents);
     free(n->clock);
 }
@@ -321,10 +313,12 @@ int locus_close(locus *n)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
     sigset_t before = oversize_begin();
-    metrics_stop(n->metrics);
+    httpd_close(n->metrics);
     journal_close(n->journal);
+    trace_close(n->trace);
     n->metrics = NULL;
     n->journal = NULL;
+    n->trace = NULL;
     rc = n->cluster ? cluster_leave(n->cluster) : 0;
     end_node(n);
     oversize_end(before);

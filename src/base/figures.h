@@ -26,7 +26,6 @@ enum figure_shown {
     FIGURE_MOVES,   /* where rows move, or have replicas */
     FIGURE_FOLLOWS, /* where main copies move */
     FIGURE_INTENTS, /* where shards heed intents */
-    FIGURE_BOUND,   /* with a bound on the age of replicas */
     FIGURE_CLOCKS,  /* once somebody has asked for a bound in clocks */
 };
 
@@ -52,8 +51,6 @@ enum figure_shown {
       "Synchronizations of shards with their peers.") \
     F(STATS, intents_late, "late", FIGURE_INTENTS, "locus_late_keys_total", NULL, \
       "Keys accessed at another node although an intent for them was active already.") \
-    F(STATS, pulled_too_old, NULL, FIGURE_BOUND, "locus_too_old_keys_total", NULL, \
-      "Keys pulled whose replicas here were too old for staleness_s: owners were asked.") \
     /* over all replicas: time since the last frame of the owner; half of its square, in units of  \
      * 1 << SHARD_STALE_SHIFT us² */ \
     F(ONLY, stale_us, "held", FIGURE_NEVER, NULL, NULL, NULL) \

@@ -13,8 +13,7 @@
 #ifndef LOCUS_BASE_FLOATS_H
 #define LOCUS_BASE_FLOATS_H
 
-#include "base/tsan.h"
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -82,7 +82,7 @@ struct pacer {
 int pacer_init(struct pacer *, unsigned workers);
 void pacer_fini(struct pacer *);
 
-/* The configuration limits the rounds (max_rounds_per_second): then intents that begin wait,
+/* An experiment limits the rounds (base/lab.h): then intents that begin wait,
  * too. */
 static inline bool pacer_is_limited(const struct pacer *p)
 {

@@ -23,22 +23,12 @@
 #include <string.h>
 
 #define SILENCE_BEAT_NS_MAX UINT64_C(500000000)
-#define SILENCE_BEAT_NS_MIN UINT64_C(1000000)
 #define SILENCE_MOMENT_NS_MAX UINT64_C(600000000)
 enum { SILENCE_RETRY_MS = 1000 }; /* the least that the kernel takes */
 
 static inline uint64_t silence_beat_ns(uint64_t timeout_ns)
 {
     return timeout_ns / 4 < SILENCE_BEAT_NS_MAX ? timeout_ns / 4 : SILENCE_BEAT_NS_MAX;
-}
-
-/* The same if a peer's replicas may be no older than `staleness_s`: four heartbeats in that time,
- * but at most a thousand a second. */
-static inline uint64_t silence_shorter_beat_ns(uint64_t beat_ns, double staleness_s)
-{
-    double ns = staleness_s * 1e9 / 4;
-    if (ns >= (double)beat_ns) return beat_ns;
-    return ns > (double)SILENCE_BEAT_NS_MIN ? (uint64_t)ns : SILENCE_BEAT_NS_MIN;
 }
 
 static inline uint64_t silence_limit_ns(uint64_t timeout_ns)

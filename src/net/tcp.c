@@ -1,7 +1,8 @@
-#include "net/tcp.h"
+#include "net/carrier.h"
 
 #include "base/error.h"
 #include "locus.h"
+#include "net/address.h"
 #include "net/forked.h"
 #include "net/link_private.h"
 
@@ -49,43 +50,16 @@ static bool is_on_loopback(int fd)
 {
     struct sockaddr_storage peer = {0};
     socklen_t bytes = sizeof peer;
-    if (getpeername(fd, (struct sockaddr *)&peer, &bytes)) return false;
-    if (peer.ss_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&peer)->sin6_addr);
-    return peer.ss_family == AF_INET &&
-           ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0 &&
+           address_is_loopback((const struct sockaddr *)&peer);
 }
 
 /* The host's congestion control suits its network. On loopback, without a network, the pacing of
- * bbr is useless. LOCUS_CONGESTION names another one for all links. */
+ * bbr is useless. */
 static void choose_congestion_control(int fd)
 {
-    const char *name = getenv("LOCUS_CONGESTION");
-    if (!name || !*name) name = is_on_loopback(fd) ? "cubic" : NULL;
-    if (name) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
-}
-
-int tcp_check_variables(void)
-{
-    const char *carrier = getenv("LOCUS_CARRIER"), *name = getenv("LOCUS_CONGESTION");
-    if (carrier && *carrier && strcmp(carrier, "tcp") != 0)
-        return error_set(
-            -EINVAL,
-            "LOCUS_CARRIER is \"%.40s\", which means nothing: set it to tcp, or not at "
-            "all",
-            carrier);
-    if (!name || !*name) return 0;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return 0; /* then nothing can be opened */
-    int rc = setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)),
-        error = errno;
-    close(fd);
-    if (rc == 0) return 0;
-    return error_set(-EINVAL,
-                     "LOCUS_CONGESTION is \"%.40s\", which is refused (%s): choose one of "
-                     "/proc/sys/net/ipv4/tcp_allowed_congestion_control, or load its module",
-                     name, locus_strerror(-error));
+    static const char cubic[] = "cubic";
+    if (is_on_loopback(fd)) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cubic, sizeof cubic - 1);
 }
 
 static void set_options(int fd)

@@ -1,11 +1,11 @@
 #include "net/uring.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/ring.h"
+#include "base/time.h"
 #include "net/forked.h"
 #include "net/link_private.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -186,8 +186,6 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 
 void uring_share(struct uring *u, unsigned rank)
 {
-    const char *carrier = getenv("LOCUS_CARRIER");
-    if (carrier && *carrier) return; /* tcp */
     u->rank = rank;
     if (!shared_place(u->links.place)) *u->links.place = '\0';
 }
@@ -364,7 +362,7 @@ bool uring_lie_down(struct uring *u)
 
 void uring_sleep(struct uring *u, uint64_t until_ns)
 {
-    uint64_t now_ns = clock_now_ns(), ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    uint64_t now_ns = time_now_ns(), ns = until_ns > now_ns ? until_ns - now_ns : 0;
     wait_for_one(u, ns < SLEEP_MAX_NS ? ns : SLEEP_MAX_NS);
 }
 
@@ -453,11 +451,6 @@ void uring_tick(struct uring *u, uint64_t now_ns)
         if (ns < next_ns) next_ns = ns;
     }
     u->tick_ns = next_ns;
-}
-
-void uring_speak_for(struct uring *u, double staleness_s)
-{
-    u->links.heartbeat_ns = silence_shorter_beat_ns(u->links.heartbeat_ns, staleness_s);
 }
 
 void uring_all_run(struct uring *u)

@@ -41,7 +41,7 @@ int uring_check(unsigned nodes, unsigned rings);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
 
-/* Takes over a connected, authenticated TCP socket (tcp.h). Returns 0, or -ENOMEM: then the
+/* Takes over a connected, authenticated TCP socket (carrier.h). Returns 0, or -ENOMEM: then the
  * descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 
@@ -50,12 +50,8 @@ int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 void uring_set_view(struct uring *, uint32_t view);
 
 /* Links to nodes of this host, of which this is `rank`, go through memory from now on (shared.h),
- * if there is some; LOCUS_CARRIER=tcp in the environment forbids it. Before uring_start. */
+ * if there is some. Before uring_start. */
 void uring_share(struct uring *, unsigned rank);
-
-/* Peers' replicas of our rows answer for so long after we were last heard, so an idle link sends
- * heartbeats often enough. Before uring_start. */
-void uring_speak_for(struct uring *, double staleness_s);
 
 /* Begins to receive and to send heartbeats. A peer's silence counts from its first message. Returns
  * 0, or a negative errno with the sentence. */

@@ -20,8 +20,6 @@ static const struct config_field fields[] = {
     {"workers", OF(workers), CONFIG_COUNT, .least = 1, .most = LOCUS_WORKERS_MAX},
     {"shards", OF(shards), CONFIG_COUNT, .most = LOCUS_SHARDS_MAX},
     {"technique", OF(technique), CONFIG_TECHNIQUE, .is_equal = true},
-    {"act_immediately", OF(act_immediately), CONFIG_FLAG, .is_equal = true},
-    {"staleness_s", OF(staleness_s), CONFIG_SECONDS, .is_equal = true},
     {"data and options of fingerprint", OF(fingerprint), CONFIG_FINGERPRINT, .is_equal = true},
     {"peer_timeout_s", OF(peer_timeout_s), CONFIG_SECONDS, .standard = 10,
      .variable = "LOCUS_PEER_TIMEOUT"},
@@ -109,15 +107,9 @@ uint64_t config_value(const struct config_field *f, const struct locus_config *c
 
 void config_show(const struct config_field *f, uint64_t value, char *text, size_t capacity)
 {
-    double seconds;
-    memcpy(&seconds, &value, sizeof seconds);
     const struct technique *t = technique_of(value < UINT_MAX ? (unsigned)value : UINT_MAX);
-    if (f->kind == CONFIG_FLAG)
-        snprintf(text, capacity, "%s", value ? "true" : "false");
-    else if (f->kind == CONFIG_TECHNIQUE)
+    if (f->kind == CONFIG_TECHNIQUE)
         snprintf(text, capacity, "%s", t ? t->api_name : "unknown to rank 0");
-    else if (f->kind == CONFIG_SECONDS)
-        snprintf(text, capacity, "%.9g", seconds);
     else
         snprintf(text, capacity, f->kind == CONFIG_FINGERPRINT ? "%016" PRIx64 : "%" PRIu64, value);
 }

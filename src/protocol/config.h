@@ -15,7 +15,6 @@
 
 enum config_kind {
     CONFIG_COUNT,
-    CONFIG_FLAG,
     CONFIG_TECHNIQUE,
     CONFIG_SECONDS,
     CONFIG_FINGERPRINT,

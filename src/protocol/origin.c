@@ -2,8 +2,6 @@
 
 #include "protocol/clocks.h"
 #include "protocol/location.h"
-#include "protocol/sources.h"
-#include "protocol/trace.h"
 #include "store/change.h"
 
 static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,     [REQUEST_PULL_STATE] = WIRE_PULL,
@@ -27,12 +25,20 @@ static bool fits_credit(const struct shard *s, unsigned peer, size_t bytes)
     return s->asked_bytes[peer] == 0 || s->asked_bytes[peer] + bytes <= s->credit_bytes;
 }
 
+static void count_time(struct shard *s, const struct request *r)
+{
+    struct shard_histograms *h = &s->histograms;
+    struct locus_histogram *took = r->kind == REQUEST_LOCALIZE ? &h->relocation
+                                   : request_pulls(r->kind)    ? &h->pull
+                                                               : &h->push;
+    histogram_add(took, s->now_ns - r->began_ns);
+}
+
 static void item_done(struct shard *s, struct request *r, uint32_t i)
 {
     r->item[i].state = ITEM_DONE;
     if (++r->answered < r->count) return;
-    if (r->kind == REQUEST_LOCALIZE)
-        histogram_add(&s->histograms.relocation, s->now_ns - r->began_ns);
+    if (r->kind == REQUEST_LOCALIZE || s->events) count_time(s, r);
     *shard_active(s, r->worker, r->number) = NULL;
     clocks_done(s, r);
     s->platform->complete(s->platform->context, r, 0);
@@ -94,7 +100,9 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     item->peer = (uint16_t)to.owner;
     item->state = ITEM_ASKED;
     shard_asks(s, to.owner, s->asked_bytes[to.owner] + bytes);
-    if (s->trace) trace_sent(s->trace, ref.index, r->kind);
+    if (r->kind != REQUEST_LOCALIZE)
+        shard_event(s, ref.index, to.owner, request_pulls(r->kind) ? EVENT_PULLED : EVENT_PUSHED,
+                    WHY_NONE, to.term);
     if (s->technique->moves) {
         struct record *record = record_get(&s->records, ref.index);
         record->asked++;
@@ -123,7 +131,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     return true;
 }
 
-enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT, COURSE_REFRESH };
+enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT };
 
 /* A request of an earlier call of this worker for the key is under way. It may be forwarded to and
  * fro while the row moves, so a later one could be served first even if it goes the same way. (A
@@ -142,7 +150,6 @@ static enum course course_of(const struct shard *s, const struct record *record,
         return COURSE_WAIT;
     if (l.is_here || l.is_replica) {
         if (record && record->asked) return COURSE_WAIT;
-        if (request_pulls(r->kind) && source_is_silent(s, record, l)) return COURSE_REFRESH;
         return l.is_replica && request_sets(r->kind) ? COURSE_SET : COURSE_HERE;
     }
     if (l.owner == s->rank) return COURSE_WAIT; /* the row is on its way */
@@ -173,12 +180,6 @@ static void wait_in(struct shard *s, struct record *record, struct request *r, u
     record->waiting_last = place;
 }
 
-/* The replica is too old to answer: its owner sends the row once more. */
-static void want_fresh_row(struct shard *s, struct record *record)
-{
-    if (!record->sync && !record->wants_row) shard_wake(s, record, WOKEN_REPLICA);
-}
-
 /* Does what the course says. False: the item must wait, for other requests or for credit.
  * `record`: NULL only if there is none and the course needs none. */
 static bool go(struct shard *s, struct record *record, struct request *r, uint32_t i,
@@ -192,18 +193,9 @@ static bool go(struct shard *s, struct record *record, struct request *r, uint32
         record->set = request_place_of(r, i);
         shard_wake(s, record, WOKEN_REPLICA);
         return true;
-    case COURSE_REFRESH: want_fresh_row(s, record); return false;
     case COURSE_WAIT: return false;
     }
     return false;
-}
-
-bool origin_needs_row(const struct shard *s, const struct record *record, struct row_ref ref)
-{
-    struct request *r;
-    if (record->waiting_first == REQUEST_NOWHERE || record->sync) return false;
-    item_at(s, record->waiting_first, &r);
-    return course_of(s, record, r, location_of(s, ref)) == COURSE_REFRESH;
 }
 
 bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
@@ -212,12 +204,10 @@ bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
     struct location l = location_of(s, ref);
     struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     enum course course = course_of(s, record, r, l);
-    if (course == COURSE_REFRESH) shard_count(&s->counters.pulled_too_old, 1);
     if (record && record->waiting_first != REQUEST_NOWHERE) course = COURSE_WAIT; /* in order */
-    bool waits = course == COURSE_WAIT || course == COURSE_REFRESH;
-    if (waits || course == COURSE_SET) record = record_get(&s->records, ref.index);
-    if (waits) wait_in(s, record, r, i);
-    return go(s, record, r, i, ref, l, course) || waits;
+    if (course == COURSE_WAIT || course == COURSE_SET) record = record_get(&s->records, ref.index);
+    if (course == COURSE_WAIT) wait_in(s, record, r, i);
+    return go(s, record, r, i, ref, l, course) || course == COURSE_WAIT;
 }
 
 static void stall(struct shard *s, struct record *record)

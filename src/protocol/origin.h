@@ -53,8 +53,6 @@ void origin_row_is_here(struct shard *, const struct arrival *);
 /* For replica.h. The replica now has what was written at the owner: requests that waited for that
  * are done. */
 void origin_seen(struct shard *, struct record *);
-/* Do waiting requests need the row because the replica here is too old (sources.h)? */
-bool origin_needs_row(const struct shard *, const struct record *, struct row_ref);
 /* For the item that sets a replica: its values; the owner has done it, or it is done here, because
  * the row is here now. */
 void origin_set_value(const struct shard *, const struct record *, float *values);

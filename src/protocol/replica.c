@@ -1,14 +1,12 @@
 #include "protocol/replica.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/location.h"
 #include "protocol/origin.h"
-#include "protocol/sources.h"
-#include "protocol/trace.h"
 #include "store/row.h"
 
 #include <errno.h>
@@ -19,11 +17,12 @@
 
 static void replica_begins(struct shard *s, struct record *r, unsigned owner, uint64_t term)
 {
-    sources_add(s, owner);
+    struct source *source = &s->replicas->source[owner];
+    if (source->replicas++ == 0) source->heard_ns = s->now_ns;
     r->source = r->owner = (uint16_t)owner;
     r->term = term;
     shard_count(&s->counters.replicas_created, 1);
-    shard_decided(s, r->index, owner, DECISION_COPIED, WHY_NONE, 0);
+    shard_event(s, r->index, owner, EVENT_COPIED, WHY_NONE, 0);
 }
 
 static void want_row(struct shard *s, struct record *r, bool wants)
@@ -40,11 +39,27 @@ static void not_rounded(struct shard *s, uint64_t index)
 
 static void replica_ends(struct shard *s, struct record *r)
 {
-    sources_remove(s, r->source);
+    s->replicas->source[r->source].replicas--;
     r->version = 0;
     want_row(s, r, false);
     not_rounded(s, r->index);
     shard_count(&s->counters.replicas_dropped, 1);
+}
+
+void replica_heard(struct shard *s, unsigned node)
+{
+    struct source *source = &s->replicas->source[node];
+    if (source->replicas > 0) {
+        uint64_t us = (s->now_ns - source->heard_ns) / 1000;
+        unsigned gap = histogram_bucket(s->now_ns - source->heard_ns);
+        shard_count(&s->histograms.gap[gap].replicas, source->replicas);
+        shard_count(&s->histograms.gap[gap].replica_us, source->replicas * us);
+        shard_count(&s->counters.stale_us, source->replicas * us);
+        double half_square = (double)source->replicas * (double)us * (double)us / 2;
+        shard_count(&s->counters.stale_us_squared,
+                    (uint64_t)(half_square / (1 << SHARD_STALE_SHIFT)));
+    }
+    source->heard_ns = s->now_ns;
 }
 
 static void not_awaited(struct shard *s, struct record *r)
@@ -114,7 +129,6 @@ void replica_consider(struct shard *s, struct record *r)
             r->asked_unseen = true;
         }
     }
-    if (origin_needs_row(s, r, ref)) want_row(s, r, true);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -149,18 +163,10 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
     if (state->term == 0) word_fetch(shard_row_ref(s, index));
 }
 
-/* For `locus explain`: until when is the key intended? */
-static void note_asked(struct shard *s, const struct intent_event *e)
+static void note_asked(const struct shard *s, const struct intent_event *e, struct row_ref ref)
 {
-    struct location l = location_of(s, shard_row_ref(s, e->index));
-    const struct decision asked = {.ns = s->now_ns,
-                                   .index = e->index,
-                                   .node = (uint16_t)l.owner,
-                                   .kind = DECISION_ASKED,
-                                   .start = e->start,
-                                   .end = e->kind == INTENT_KEEPS ? LOCUS_FOREVER : e->end};
-    if (l.is_here) return;
-    decisions_note(s->decisions, &asked);
+    struct location l = location_of(s, ref);
+    if (!l.is_here) shard_note_intent(s, e, EVENT_ASKED, l.owner);
 }
 
 /* That is, if it began in this turn, or the round was full: an intent that waited for the end of a
@@ -184,7 +190,7 @@ void replica_want(struct shard *s, const struct intent_event *e)
     if (!r) r = record_get(&s->records, index);
     bool has_slack = e->eighths > 0 && is_said_soon(s, ref);
     r->eighths = has_slack ? e->eighths & (INTENTS_EIGHTHS - 1) : 0;
-    if (s->decisions) note_asked(s, e);
+    if (s->events) note_asked(s, e, ref);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -232,11 +238,12 @@ void replica_keep(struct shard *s, const struct intent_event *e)
     if (state->is_kept) return;
     state->is_kept = true;
     shard_count(&s->counters.keeps_begun, 1);
+    shard_event(s, index, s->rank, EVENT_KEPT, WHY_NONE, 0);
     struct row_ref ref = shard_row_ref(s, index);
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    if (s->decisions) note_asked(s, e);
+    if (s->events) note_asked(s, e, ref);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -246,6 +253,7 @@ void replica_unkeep(struct shard *s, uint64_t index)
     if (!state->is_kept) return;
     state->is_kept = false;
     shard_count(&s->counters.keeps_ended, 1);
+    shard_event(s, index, s->rank, EVENT_UNKEPT, WHY_NONE, 0);
     if (state->wanted == 0) {
         nobody_wants(s, index);
         return;
@@ -348,7 +356,10 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
                     },
                     0);
     if (e) fill(s, r, e);
-    if (had_replica && flags & WIRE_END) replica_ends(s, r);
+    if (had_replica && flags & WIRE_END) {
+        replica_ends(s, r);
+        shard_event(s, r->index, l.owner, EVENT_DROPPED, WHY_NONE, 0);
+    }
     note_sync(s, r, flags);
     if (flags & (WIRE_END | WIRE_UPDATE | WIRE_VALUE)) clocks_sent(s, r);
     /* An intent brings no update along: it waits for the next entry. */
@@ -386,7 +397,6 @@ static void install(struct shard *s, struct record *r, struct row_ref ref, struc
     const float *values = e->length ? wire_values_const(e) : NULL; /* NULL: nobody has written it */
     not_rounded(s, ref.index);
     if (l.is_replica && !values) return; /* it has our own updates, if anything */
-    if (s->trace && l.is_replica) trace_wrote(s->trace, ref.index);
     if (l.is_replica) {
         while (row_ensure_replica(ref)) mover_make_room(&s->mover);
         row_refresh(ref, values);
@@ -510,7 +520,8 @@ int replica_init(struct shard *s)
     struct replicas *all = s->replicas = calloc(1, sizeof *all);
     if (!all) return -ENOMEM;
     all->taken = malloc(keyspace_longest(&s->store->keyspace) * sizeof *all->taken);
-    if (!all->taken) return -ENOMEM;
+    all->source = calloc(s->nodes, sizeof *all->source);
+    if (!all->taken || !all->source) return -ENOMEM;
     uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
     return s->dirty && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
 }
@@ -520,6 +531,7 @@ void replica_fini(struct shard *s)
     if (!s->replicas) return;
     bitset_fini(&s->replicas->rounded);
     free(s->replicas->taken);
+    free(s->replicas->source);
     free(s->replicas);
     s->replicas = NULL;
 }

@@ -8,37 +8,47 @@
  * intents, the replica's updates, and what the owner knows (`registered`). Only a recall, a set,
  * and a wish for the row itself are stored (record.h).
  *
- * If a worker waits for a replica, the row is asked for at once. A worker waits if the replica
- * lacks what the worker has pushed to the owner, or if the owner was silent for too long
- * (sources.h).
+ * If a worker waits because the replica lacks what the worker has pushed to the owner, the row is
+ * asked for at once.
  *
  * If the owner has added nothing but the replica's own updates, it says so and does not send the
  * row back. The two may then differ by rounding, because the owner added what the replica had
  * gained. So before the end of quiesce such replicas ask for the row, unless they have become the
  * row themselves.
  *
- * Memory    a bit a key
+ * Memory    a bit a key, 16 bytes a node
  * Waiting   never, except for memory as handover.h says
  * Life      replica_init, any use, replica_fini
  */
 #ifndef LOCUS_PROTOCOL_REPLICA_H
 #define LOCUS_PROTOCOL_REPLICA_H
 
-#include "base/bitset.h"
+#include "base/sets.h"
 #include "intents/intents.h"
 #include "protocol/arrival.h"
 #include "protocol/backlog.h"
 
+/* A node from which replicas here are. */
+struct source {
+    uint64_t heard_ns; /* the last frame or heartbeat, or when the first replica came */
+    uint64_t replicas;
+};
+
 struct replicas {
-    uint64_t awaited;     /* records for which quiesce must wait: is_awaited or is_later */
-    uint64_t rows_wanted; /* records whose next sync asks for the row */
-    float *taken;         /* updates on their way into a frame: of the longest record */
+    struct source *source; /* [nodes] */
+    uint64_t awaited;      /* records for which quiesce must wait: is_awaited or is_later */
+    uint64_t rows_wanted;  /* records whose next sync asks for the row */
+    float *taken;          /* updates on their way into a frame: of the longest record */
     /* replicas whose last updates the owner added in another order: floats may differ */
     struct bitset rounded;
 };
 
 int replica_init(struct shard *); /* 0 or -ENOMEM */
 void replica_fini(struct shard *);
+
+/* A frame or heartbeat arrived from the node: counts how old its replicas had become. Called before
+ * the frame is served. */
+void replica_heard(struct shard *, unsigned node);
 
 /* For intents.h: the key, whose state was fetched, will be looked at very soon; its count of
  * intents rises, falls. */

@@ -119,7 +119,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     s->rounds->going_on += b->goes_on;
     if (bytes == 0 && !(b->owes && s->quiescing > 0)) return;
     if (all) s->rounds->sync_bytes += bytes;
-    if (s->backlog->intents && !s->plan->config.act_immediately)
+    if (s->backlog->intents && !s->plan->lab.is_immediate)
         pacer_carries(s->pacer, s->backlog->intents, s->rounds->instead_of);
     b->is_under_way = true;
     p->refreshes |= b->owes;
@@ -422,7 +422,7 @@ void round_look(struct shard *s)
 {
     s->pacer->piggybacks = pacer_piggybacks(s->pacer) && will_synchronize(s);
     s->rounds->instead_of = s->pacer->piggybacks ? round_in_a_pause(s) : 1;
-    bool at_once = s->plan->config.act_immediately;
+    bool at_once = s->plan->lab.is_immediate;
     for (unsigned w = 0; w < s->intents->workers; w++) {
         s->intents->worker[w].lookahead = at_once ? INT64_MAX
                                                   : margin_of(&s->margin, s->rounds->lookahead[w]);

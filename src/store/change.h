@@ -6,7 +6,7 @@
 #ifndef LOCUS_STORE_CHANGE_H
 #define LOCUS_STORE_CHANGE_H
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "store/store.h"
 
 static inline float *slot_row(const struct partition *p, directory_word w)

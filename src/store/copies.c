@@ -1,7 +1,7 @@
 #include "store/copies.h"
 
 #include "base/error.h"
-#include "base/latch.h"
+#include "base/sync.h"
 #include "store/change.h"
 
 #include <errno.h>

@@ -33,7 +33,7 @@
 #ifndef LOCUS_STORE_DIRECTORY_H
 #define LOCUS_STORE_DIRECTORY_H
 
-#include "base/tsan.h"
+#include "base/sync.h"
 
 #include <stdbool.h>
 #include <stdint.h>

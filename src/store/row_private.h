@@ -6,7 +6,7 @@
 #ifndef LOCUS_STORE_ROW_PRIVATE_H
 #define LOCUS_STORE_ROW_PRIVATE_H
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "store/change.h"
 #include "store/row.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,9 +15,9 @@
 #ifndef LOCUS_STORE_STORE_H
 #define LOCUS_STORE_STORE_H
 
-#include "base/bitset.h"
 #include "base/floats.h"
 #include "base/memory.h"
+#include "base/sets.h"
 #include "store/directory.h"
 #include "store/keyspace.h"
 #include "store/optimizer.h"

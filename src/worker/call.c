@@ -1,8 +1,7 @@
 #include "worker/call.h"
 
 #include "base/error.h"
-#include "base/yield.h"
-#include "protocol/sources.h"
+#include "base/sync.h"
 
 #include <errno.h>
 
@@ -92,29 +91,15 @@ int call_name_loss(const locus_worker *w, int rc)
     return loss ? loss : rc;
 }
 
-static bool is_replica(const locus_worker *w, locus_key key)
-{
-    struct row_ref ref = store_row_ref(w->store, key);
-    directory_word word = directory_load(row_ref_word(ref));
-    return row_ref_is_held(ref, word) && !row_ref_is_here(ref, word);
-}
-
-bool call_hides(const locus_worker *w, const locus_key *keys, size_t n)
-{
-    const struct keyspace *k = &w->store->keyspace;
-    uint64_t now_ns = LOCUS_NOW_NS();
-    bool all_speak = true;
-    for (unsigned s = 0; s < k->shards; s++)
-        all_speak &= sources_are_fresh(w->node->sources[s], now_ns);
-    for (size_t i = 0; i < n && !all_speak; i++) {
-        const struct sources *of = w->node->sources[keyspace_shard(k, keys[i])];
-        if (is_replica(w, keys[i]) && !sources_are_fresh(of, now_ns)) return true;
-    }
-    return false;
-}
-
 int call_flush(locus_worker *w, enum request_kind kind)
 {
+    if (!w->node->moves) return 0;
     copies_drain(w->copies);
     return call_name_loss(w, operations_flush(&w->operations, kind));
+}
+
+int call_flush_updates(locus_worker *w)
+{
+    int rc = call_name_loss(w, operations_wait_all(&w->operations));
+    return rc ? rc : call_flush(w, REQUEST_FLUSH_UPDATES);
 }

@@ -1,7 +1,7 @@
 #include "worker/sample_stream.h"
 
 #include "base/closed.h"
-#include "base/latch.h"
+#include "base/sync.h"
 #include "store/row.h"
 
 #include <errno.h>

@@ -47,7 +47,7 @@ void cables_lay(struct cables *c, int hosts)
     static int number;
     snprintf(c->name, sizeof c->name, "locus-%d-%d-", (int)getpid(), number++);
     c->hosts = hosts;
-    setenv("LOCUS_CARRIER", "tcp", 1); /* hosts share no memory */
+    setenv("LOCUS_LAB", "tcp", 1); /* hosts share no memory */
     const char *name = c->name;
     int rc =
         run("ip netns add %s0 && ip -n %s0 link add br0 type bridge && ip -n %s0 link set br0 up",

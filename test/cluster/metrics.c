@@ -275,6 +275,48 @@ TEST(metrics, samples_are_what_locus_stats_counts)
     team_run(&t, compare_at_rest);
 }
 
+/* ---- the hottest keys ---- */
+
+static bool is_home(const struct seat *s, locus_key key)
+{
+    locus_key own[KEYS];
+    size_t owned = locus_owned(s->node, 0, own, KEYS), i = 0;
+    while (i < owned && own[i] != key) i++;
+    return i < owned;
+}
+
+/* An intent that only goes on is no other one: each ends before the next begins. */
+static void look_for_hot_keys(struct seat *s)
+{
+    const locus_key intended = 7, pulled = 8;
+    float row[LENGTH];
+    char *page = pages[s->rank];
+    for (int i = 0; i < 10; i++) {
+        locus_clock now = locus_current_clock(s->worker);
+        if (i % 2 == 0) CHECK_EQ(locus_intent(s->worker, &intended, 1, now, now + 1), 0);
+        CHECK_EQ(locus_pull(s->worker, &pulled, 1, row), 0);
+        CHECK_EQ(locus_quiesce(s->worker), 0);
+        locus_advance_clock(s->worker);
+        CHECK_EQ(locus_quiesce(s->worker), 0);
+    }
+    ask_port(base + (unsigned)s->rank, "GET /keys HTTP/1.0\r\n\r\n", page);
+    double begun = sum_of(page, "locus_hot_keys{key=\"7\","),
+           asked = sum_of(page, "locus_hot_keys{key=\"8\",");
+    CHECK(begun == 5);
+    CHECK(asked == (is_home(s, pulled) ? 0 : 10));
+    CHECK(sample_of(page, "locus_sampled_keys") == begun + asked);
+    if (asked > 0)
+        CHECK_STR(page, "locus_hot_keys{key=\"8\",place=\"remote\"} 10\nlocus_hot_keys{key=\"7\"");
+    seat_barrier(s);
+}
+
+TEST(metrics, hot_keys_are_those_of_intents_and_of_requests_to_others)
+{
+    const struct team t = team_of_three();
+    ask_for_metrics(NODES);
+    team_run(&t, look_for_hot_keys);
+}
+
 /* ---- none is always zero ---- */
 
 static char shown[4 * PAGE_MAX], saved[FOLDER_PATH_BYTES];
@@ -290,33 +332,6 @@ static void collect(struct seat *s)
     if (s->rank == 0)
         for (unsigned r = 0; r < NODES; r++) get_page(base + r, shown + strlen(shown));
     seat_barrier(s);
-}
-
-static bool is_home(const struct seat *s, locus_key key)
-{
-    locus_key own[KEYS];
-    size_t owned = locus_owned(s->node, 0, own, KEYS), i = 0;
-    while (i < owned && own[i] != key) i++;
-    return i < owned;
-}
-
-/* With a bound that is shorter than any node's silence: who pulls a replica asks its owner. */
-static void collect_too_old(struct seat *s)
-{
-    float row[LENGTH];
-    locus_key key = 0;
-    const double end = now_s() + HANG_S;
-    CHECK_EQ(locus_intent(s->worker, &key, 1, 0, LOCUS_FOREVER), 0);
-    CHECK_EQ(locus_quiesce(s->worker), 0);
-    while (!is_home(s, key) && stats_of(s->node).pulled_too_old == 0) {
-        CHECK(now_s() < end);
-        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
-    }
-    get_page(base + (unsigned)s->rank, pages[s->rank]);
-    CHECK(sample_of(pages[s->rank], "locus_too_old_keys_total") ==
-          (double)stats_of(s->node).pulled_too_old);
-    seat_barrier(s);
-    for (int r = 0; r < NODES && s->rank == 0; r++) strcat(shown, pages[r]);
 }
 
 /* What is zero unless the network is slow, which it is below; and links through memory need some room
@@ -380,12 +395,10 @@ TEST(metrics, no_sample_is_always_zero_and_names_are_in_the_manual)
     folder_new(saved);
     for (int i = 0; i < RUNS && (i == 0 || is_any_still(still)); i++) {
         *shown = '\0';
-        t.staleness_s = 0;
-        setenv("LOCUS_CARRIER", "", 1);
+        t.lab = "";
         team_run(&t, collect);
-        t.staleness_s = 1e-6;
-        setenv("LOCUS_CARRIER", "tcp", 1);
-        team_run(&t, collect_too_old);
+        t.lab = "tcp";
+        team_run(&t, collect);
     }
     if (is_any_still(still)) test_fail(__FILE__, __LINE__, "%s is zero", still);
     for (const char *at = shown; next_name(&at, still);) names++;

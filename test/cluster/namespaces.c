@@ -111,7 +111,7 @@ void namespaces_open(struct namespaces *s, int count)
     s->count = count;
     s->home = this_space();
     need_privilege();
-    setenv("LOCUS_CARRIER", "tcp", 1); /* namespaces share no memory, either */
+    setenv("LOCUS_LAB", "tcp", 1); /* namespaces share no memory, either */
     for (int i = 0; i < count; i++) {
         CHECK_EQ(unshare(CLONE_NEWNET), 0);
         raise_loopback();

@@ -249,7 +249,7 @@ static bool join_refused(struct team *t, int rank, unsigned at)
 TEST(reopen, in_a_cluster_after_each_allocation_was_refused_works)
 {
     enum { BEFORE_JOINING = 16 };
-    struct team t = {TEAM_OF(2, 1, 1, LOCUS_ADAPTIVE, &table, 1), .staleness_s = 60};
+    struct team t = {TEAM_OF(2, 1, 1, LOCUS_ADAPTIVE, &table, 1)};
     observe_all();
     for (unsigned at = 1; at < BEFORE_JOINING; at++) CHECK(join_refused(&t, 0, at));
     for (unsigned at = 1; join_refused(&t, 1, at); at += IS_SANITIZED ? 1 : 3) continue;

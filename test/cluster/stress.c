@@ -751,8 +751,7 @@ static struct team team_of(struct round *r, struct locus_table with[TABLES])
         with[t].rule = exact_steps_rule(p->optimizer);
     }
     return (struct team){
-        TEAM_OF(p->nodes, p->workers, p->shards, p->technique, with, TABLES),
-        .act_immediately = p->act_immediately, .max_rounds_per_second = p->max_rounds_per_second,
+        TEAM_OF(p->nodes, p->workers, p->shards, p->technique, with, TABLES), .lab = p->lab,
         .peer_timeout_s = p->peer_timeout_s ? p->peer_timeout_s : HANG_S, .shared = r};
 }
 
@@ -784,8 +783,11 @@ static struct stress plan_of(unsigned number)
     r.workers = 1 + draw(&r, 3);
     r.shards = 1 + draw(&r, 4);
     r.technique = draw(&r, 3) ? LOCUS_ADAPTIVE : draw(&r, LOCUS_FULL_REPLICATION + 1);
-    r.act_immediately = draw(&r, 8) == 0;
-    r.max_rounds_per_second = draw(&r, 8) ? 0 : 50 + draw(&r, 400);
+    const char *when = draw(&r, 8) ? "" : "immediate,";
+    if (draw(&r, 8))
+        snprintf(r.lab, sizeof r.lab, "%s", when);
+    else
+        snprintf(r.lab, sizeof r.lab, "%srounds=%u", when, 50 + draw(&r, 400));
     r.phases = 1 + draw(&r, 3);
     r.steps = 20 + draw(&r, IS_SANITIZED ? 120 : 400);
     r.few = draw(&r, 2) ? 1 + draw(&r, 20) : 0;
@@ -806,12 +808,11 @@ static void run_round(const struct stress *p)
 {
     struct locus_table with[TABLES];
     printf(
-        "round %u: %d nodes, %u workers, %u shards, technique %d%s%s, %u keys preferred, %u x %u "
+        "round %u: %d nodes, %u workers, %u shards, technique %d%s%s%s, %u keys preferred, %u x %u "
         "steps, sampling %d, manner %d, optimizer %d, element %d, bounds of %u clocks\n",
         p->number, p->nodes, p->workers, p->shards, (int)p->technique,
-        p->has_loaders ? ", loaders" : "", p->max_rounds_per_second ? ", limited rounds" : "",
-        p->few, p->phases, p->steps, (int)p->level, (int)p->manner, (int)p->optimizer,
-        (int)p->element, p->clocks);
+        p->has_loaders ? ", loaders" : "", *p->lab ? ", " : "", p->lab, p->few, p->phases, p->steps,
+        (int)p->level, (int)p->manner, (int)p->optimizer, (int)p->element, p->clocks);
     fflush(stdout);
     int fd = stress_new(p);
     struct round *r = map_round(fd);

@@ -20,8 +20,7 @@ struct stress {
     int nodes;
     unsigned workers, shards;
     enum locus_technique technique;
-    bool act_immediately;
-    unsigned max_rounds_per_second;
+    char lab[32];           /* LOCUS_LAB */
     double peer_timeout_s;  /* 0: only who hangs is lost */
     unsigned phases, steps; /* at least so many in each */
     double seconds;         /* and for so long */

@@ -12,8 +12,6 @@ struct locus_config team_config(const struct team *t, int rank)
     struct locus_config c;
     locus_config_init(&c);
     c.technique = t->technique;
-    c.act_immediately = t->act_immediately;
-    c.max_rounds_per_second = t->max_rounds_per_second;
     c.tables = t->tables;
     c.table_count = t->table_count;
     c.workers = t->workers;
@@ -23,7 +21,6 @@ struct locus_config team_config(const struct team *t, int rank)
     c.rendezvous = t->address;
     c.listen = t->listen;
     c.peer_timeout_s = t->peer_timeout_s;
-    c.staleness_s = t->staleness_s;
     c.join_timeout_s = HANG_S;
     return c;
 }
@@ -102,6 +99,7 @@ static void *run_node(void *argument)
 void team_run_node(const struct team *t, int rank, seat_body *body)
 {
     struct place p = {.team = t, .rank = rank, .body = body};
+    if (t->lab) setenv("LOCUS_LAB", t->lab, 1);
     run_node(&p);
 }
 
@@ -124,6 +122,7 @@ void team_run(const struct team *team, seat_body *body)
 {
     struct team t = *team;
     if (!*t.address) address_new(t.address);
+    if (t.lab) setenv("LOCUS_LAB", t.lab, 1);
     run_places(&t, body, NULL, run_node);
 }
 

@@ -22,12 +22,10 @@ struct team {
     int nodes;
     unsigned workers, shards;
     enum locus_technique technique;
-    bool act_immediately;
-    unsigned max_rounds_per_second;
+    const char *lab; /* LOCUS_LAB from team_run() on; NULL: as it is */
     const struct locus_table *tables;
     size_t table_count;
-    double peer_timeout_s; /* 0: the default */
-    double staleness_s;
+    double peer_timeout_s;       /* 0: the default */
     void *shared;                /* the body's */
     const char *listen;          /* of this node, or NULL */
     char address[ADDRESS_BYTES]; /* of the rendezvous; "": team_run() chooses one */

@@ -151,17 +151,17 @@ static void look_ahead(struct seat *s)
         CHECK_EQ(locus_intent(s->worker, all.keys, ROWS - 1, 1000000, 1000001), 0);
         CHECK_EQ(locus_intent(s->worker, &last, 1, 0, 1000001), 0);
         wait_until_local(s, &last, 1);
-        if (s->team->act_immediately) wait_until_local(s, all.keys, ROWS);
+        if (s->team->lab) wait_until_local(s, all.keys, ROWS);
     }
     CHECK_EQ(locus_quiesce(s->worker), 0);
-    if (s->number == 0 && !s->team->act_immediately) CHECK(stats_of(s->node).relocated_in <= 1);
+    if (s->number == 0 && !s->team->lab) CHECK(stats_of(s->node).relocated_in <= 1);
 }
 
 TEST(techniques, intent_is_acted_on_in_time_or_immediately)
 {
     for (int immediately = 0; immediately <= 1; immediately++) {
         struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
-        team.act_immediately = immediately;
+        if (immediately) team.lab = "immediate";
         team_run(&team, look_ahead);
     }
 }
@@ -185,13 +185,13 @@ static void come_and_go(struct seat *s)
     CHECK_EQ(locus_quiesce(s->worker), 0);
 }
 
-TEST(techniques, max_rounds_per_second_limits_rounds_of_intents)
+TEST(techniques, limited_rounds_are_those_of_intents_too)
 {
     static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE,
                                                      LOCUS_RELOCATE};
     for (int i = 0; i < 3; i++) {
         struct team team = team_of(technique[i], 2, NULL);
-        team.max_rounds_per_second = ROUNDS_A_SECOND;
+        team.lab = "rounds=20";
         team_run(&team, come_and_go);
     }
 }

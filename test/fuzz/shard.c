@@ -512,7 +512,8 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     n->plan = (struct node_plan){
         .store = &n->store,
         .technique = technique_of(technique),
-        .config = {.workers = WORKERS, .act_immediately = acts_immediately},
+        .config = {.workers = WORKERS},
+        .lab = {.is_immediate = acts_immediately},
         .clock = n->clocks,
         .node_keys = &n->waiting_keys,
     };

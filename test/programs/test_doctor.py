@@ -184,8 +184,6 @@ class Machine(Doctor):
     def test_limits(self):
         self.names((limited("n", 24), "descriptors", "raise ulimit -n"),
                    (limited("u", 3), "threads", "raise ulimit -u"),
-                   ("LOCUS_CONGESTION=carrier-pigeon", "links", "is refused"),
-                   ("LOCUS_CARRIER=pigeon", "links", "which means nothing"),
                    ("LOCUS_CHECKPOINTS=many", "trial", 'LOCUS_CHECKPOINTS is "many": must be how many checkpoints to keep'))
 
     def test_what_is_slower_or_ignored_is_a_warning(self):

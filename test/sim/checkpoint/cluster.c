@@ -1,6 +1,6 @@
 #include "checkpoint.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "sim/protocol/platform.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ static void open_nodes(const struct shape *s)
     c.workers = s->workers;
     c.shards = s->shards;
     c.technique = s->technique;
-    c.act_immediately = s->acts_immediately;
+    setenv("LOCUS_LAB", s->acts_immediately ? "immediate" : "", 1);
     c.size = (int)s->nodes;
     c.rendezvous = "simulated:1";
     for (c.rank = 0; c.rank < c.size; c.rank++)

@@ -1,5 +1,5 @@
 /* All that tells two states apart, and nothing else: the search visits each state once. */
-#include "protocol/sources.h"
+#include "protocol/replica.h"
 #include "world_private.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void put_rounds(const struct shard *s)
         put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
             (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 |
             (uint64_t)p->goes_on << 13 | (uint64_t)s->rounds->peer[peer].refreshes << 14 |
-            (uint64_t)p->owes << 15 | s->sources->source[peer].replicas << 16);
+            (uint64_t)p->owes << 15 | s->replicas->source[peer].replicas << 16);
     }
 }
 

@@ -4,7 +4,6 @@
 #include "journal.h"
 #include "protocol/clocks.h"
 #include "protocol/location.h"
-#include "protocol/sources.h"
 #include "report.h"
 #include "store/copies.h"
 
@@ -19,9 +18,8 @@ struct key_history {
     uint64_t term; /* of the ownership that was given away last */
     /* by nodes as their workers said; what was ever taken back */
     bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
-    bool was_kept;                /* by a node: then it stays, and a localize moves nothing */
-    uint16_t owner[TERMS_MAX];    /* of every term */
-    uint64_t since_ns[TERMS_MAX]; /* the row left for the owner */
+    bool was_kept;             /* by a node: then it stays, and a localize moves nothing */
+    uint16_t owner[TERMS_MAX]; /* of every term */
     directory_word *word[PLATFORM_NODES_MAX];
     uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
 };
@@ -31,7 +29,6 @@ static struct {
     uint64_t moment, relocations;
     struct key_history key[JOURNAL_KEYS_MAX];
     /* When a shard of a node was last told something by another node. */
-    uint64_t heard_ns[PLATFORM_SHARDS_MAX][PLATFORM_NODES_MAX][PLATFORM_NODES_MAX];
 } world;
 
 static struct row_ref row_ref_at(unsigned node, locus_key key)
@@ -56,14 +53,12 @@ void invariants_begin(const struct script *s)
     world.script = s;
     world.moment = 1;
     world.relocations = 0;
-    memset(world.heard_ns, 0, sizeof world.heard_ns);
     for (locus_key key = 0; key < s->keys; key++) {
         struct key_history *k = &world.key[key];
         unsigned home = row_ref_home(row_ref_at(0, key));
         memset(k, 0, offsetof(struct key_history, owner));
         memset(k->seen, 0, sizeof *k - offsetof(struct key_history, seen));
         k->owner[0] = (uint16_t)home;
-        k->since_ns[0] = 0;
         journal_key(key)->was_replicated = s->technique == LOCUS_FULL_REPLICATION;
         for (unsigned n = 0; n < s->nodes; n++) k->word[n] = row_ref_word(row_ref_at(n, key));
     }
@@ -105,7 +100,6 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
     if (e->term >= TERMS_MAX) abort();
     k->term = e->term;
     k->owner[e->term] = e->owner;
-    k->since_ns[e->term] = platform_now_ns();
     world.relocations++;
 }
 
@@ -130,11 +124,6 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     else
         check_claim(e->key, e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
-}
-
-static void heard(unsigned shard, unsigned from, unsigned to)
-{
-    world.heard_ns[shard][to][from] = platform_now_ns();
 }
 
 static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
@@ -431,11 +420,8 @@ static void returned(unsigned shard, unsigned node, bool settled)
 
 struct platform_hooks invariants_hooks(void)
 {
-    return (struct platform_hooks){.sent = sent,
-                                   .arrived = report_arrived,
-                                   .heard = heard,
-                                   .returned = returned,
-                                   .refused = refused};
+    return (struct platform_hooks){
+        .sent = sent, .arrived = report_arrived, .returned = returned, .refused = refused};
 }
 
 bool invariants_is_here(unsigned node, locus_key key)
@@ -450,26 +436,6 @@ void invariants_kept(unsigned node, locus_key key, bool keeps)
         k->keeps[node] = true;
     else
         k->took_back[node] = true;
-}
-
-void invariants_pulled(unsigned node, locus_key key, uint64_t began_ns)
-{
-    const struct key_history *k = &world.key[key];
-    uint64_t bound_ns = world.script->staleness_ns;
-    /* the pull may be of a worker's copy of the replica */
-    if (bound_ns > 0 && platform_shard(node, 0)->store->copies) bound_ns -= COPIES_LAG_NS;
-    uint64_t since_ns = began_ns > bound_ns ? began_ns - bound_ns : 0;
-    if (bound_ns == 0 || platform_is_broken()) return;
-    for (uint64_t term = k->term;; term--) { /* who owned it since then */
-        unsigned owner = k->owner[term];
-        if (owner == node || world.heard_ns[shard_of(key)][node][owner] >= since_ns) return;
-        if (term == 0 || k->since_ns[term] < since_ns) break;
-    }
-    report_fail(key,
-                "node %u answers a pull, and has heard of the owner, node %u, %" PRIu64
-                " ns before that began, bound %" PRIu64,
-                node, k->owner[k->term],
-                began_ns - world.heard_ns[shard_of(key)][node][k->owner[k->term]], bound_ns);
 }
 
 void invariants_localized(unsigned node, locus_key key, uint64_t began)
@@ -546,7 +512,7 @@ static void check_shard(unsigned node, unsigned shard)
         at_rest(node, shard, !s->asked_bytes[peer], "bytes asked of another");
         at_rest(node, shard, !s->backlog->peer[peer].is_under_way, "a round under way");
         at_rest(node, shard,
-                is_full() || s->sources->source[peer].replicas == kept_replicas(node, shard, peer),
+                is_full() || s->replicas->source[peer].replicas == kept_replicas(node, shard, peer),
                 "another count of replicas than it has");
     }
 }

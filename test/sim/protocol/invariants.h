@@ -8,8 +8,6 @@
  *   7  nothing goes round for ever: hops are bounded; at the end nothing waits, is parked or under
  *      way
  *   8  at the end every slot in use holds a row
- *   9  no replica answers whose owner was not heard of for longer than staleness_s,
- *      less what workers' copies lag
  * What workers saw (3, 4) is journal.h's.
  *
  * Memory    a few words a key, static
@@ -33,9 +31,6 @@ uint64_t invariants_moment(void);
 void invariants_kept(unsigned node, locus_key key, bool keeps);
 
 bool invariants_is_here(unsigned node, locus_key);
-/* A pull that began then is answered: by the key's owner, or by a replica whose owner was heard of
- * in the time that the script allows. */
-void invariants_pulled(unsigned node, locus_key key, uint64_t began_ns);
 /* A localize that began at that moment, when the row was not here, says that it has come since. */
 void invariants_localized(unsigned node, locus_key, uint64_t began);
 

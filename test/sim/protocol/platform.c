@@ -3,7 +3,7 @@
 
 #include "actors/mailbox.h"
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "worker/operation.h"
 
 #include <errno.h>
@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Heartbeats are so far apart at least, and so many are on a link at once. */
-enum { BEAT_NS_MIN = 1000, BEATS_MAX = 4 };
 enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
 
 struct inbox {
@@ -54,7 +52,6 @@ static struct {
     struct platform_link link[PLATFORM_SHARDS_MAX][PLATFORM_NODES_MAX][PLATFORM_NODES_MAX];
     unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
     uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
-    uint64_t beat_ns;                    /* who said nothing for as long speaks; 0: nobody */
     bool ended, broken;
     struct platform_counters counters;
 } sim;
@@ -199,7 +196,6 @@ static void for_entries(const struct platform_frame *f, unsigned shard, unsigned
 
 static void depart(struct platform_link *l, struct platform_frame *f)
 {
-    l->spoke_ns = platform_now_ns();
     f->arrives_ns = platform_now_ns() + l->latency_ns + some_ns(l->jitter_ns);
     if (one_in(sim.nature.stall_rarity)) f->arrives_ns += some_ns(sim.nature.stall_ns);
     if (f->arrives_ns < l->latest_ns) f->arrives_ns = l->latest_ns;
@@ -340,34 +336,6 @@ static bool is_stopped(const struct reactor *r)
     return joined[r->node]->stopped_ns > platform_now_ns();
 }
 
-/* When a node that goes on says so; UINT64_MAX: never. */
-static uint64_t beats_ns(unsigned shard, unsigned from, unsigned to)
-{
-    const struct platform_link *l = &sim.link[shard][from][to];
-    bool speaks = sim.beat_ns > 0 && !l->dead && from != to && l->heartbeats < BEATS_MAX;
-    if (!speaks) return UINT64_MAX;
-    return l->spoke_ns + sim.beat_ns;
-}
-
-static bool must_beat(const struct reactor *r)
-{
-    for (unsigned to = 0; to < sim.nodes; to++)
-        if (beats_ns(r->number, r->node, to) <= platform_now_ns()) return true;
-    return false;
-}
-
-static void beat(struct reactor *r)
-{
-    for (unsigned to = 0; to < sim.nodes; to++) {
-        if (beats_ns(r->number, r->node, to) > platform_now_ns()) continue;
-        struct platform_frame *f = calloc(1, sizeof *f);
-        if (!f) abort();
-        f->is_heartbeat = true;
-        sim.link[r->number][r->node][to].heartbeats++;
-        depart(&sim.link[r->number][r->node][to], f);
-    }
-}
-
 /* A reactor's turns. */
 
 static void begin_call(struct reactor *r)
@@ -389,13 +357,6 @@ static void deliver(struct reactor *r, unsigned from)
     struct platform_link *l = &sim.link[r->number][from][r->node];
     struct platform_frame *f = l->first;
     l->first = f->next;
-    if (sim.hooks.heard) sim.hooks.heard(r->number, from, r->node);
-    if (f->is_heartbeat) {
-        l->heartbeats--;
-        shard_heartbeat(&r->shard, from);
-        free(f);
-        return;
-    }
     if (!r->saw_loss) for_entries(f, r->number, from, r->node, sim.hooks.arrived);
     begin_call(r);
     const char *why = shard_frame(&r->shard, from, &f->header, f->body);
@@ -472,7 +433,6 @@ static void turn(struct reactor *r)
     end_call(r);
     r->looks = true;
     flush(r);
-    beat(r);
 }
 
 /* Frames that lingered leave with time, whoever looks first; not while their shard is filling
@@ -497,8 +457,7 @@ static bool has_news(const void *reactor)
     const struct cluster *c = joined[r->node];
     uint64_t now = platform_now_ns();
     if (!sim.ended && is_stopped(r)) return false;
-    if (sim.ended || must_beat(r) || c->loss_ns <= now || (c->is_lost && !r->saw_loss) ||
-        r->turn_ns <= now)
+    if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now)
         return true;
     for (unsigned from = 0; from < sim.nodes; from++) {
         let_leave(r->number, from, r->node);
@@ -539,22 +498,13 @@ static uint64_t next_at_node(unsigned n)
     return c->stopped_ns > platform_now_ns() ? min_ns(next, c->stopped_ns) : next;
 }
 
-/* Heartbeats are nothing that somebody waits for. */
 static uint64_t next_of_link(unsigned shard, unsigned from, unsigned to)
 {
     const struct platform_link *l = &sim.link[shard][from][to];
     const struct platform_frame *f = l->first;
     uint64_t next = l->leaves_ns;
-    while (f && f->is_heartbeat) f = f->next;
     if (f) next = min_ns(next, f->arrives_ns);
     return once_it_goes_on(to, next);
-}
-
-static uint64_t next_heartbeat(unsigned shard, unsigned from, unsigned to)
-{
-    const struct platform_link *l = &sim.link[shard][from][to];
-    uint64_t next = once_it_goes_on(from, beats_ns(shard, from, to));
-    return l->first ? min_ns(next, once_it_goes_on(to, l->first->arrives_ns)) : next;
 }
 
 static uint64_t next_of_links(uint64_t (*of)(unsigned shard, unsigned from, unsigned to))
@@ -572,7 +522,7 @@ static uint64_t next_event_ns(void)
     for (unsigned i = 0; i < NAPS_MAX; i++)
         if (naps.wakes_ns[i]) next = min_ns(next, naps.wakes_ns[i]);
     for (unsigned n = 0; n < sim.nodes; n++) next = min_ns(next, next_at_node(n));
-    return next == UINT64_MAX ? next : min_ns(next, next_of_links(next_heartbeat));
+    return next;
 }
 
 /* Nobody has anything to do now: time passes until somebody has. */
@@ -669,10 +619,6 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
 {
     struct reactor *r = calloc(1, sizeof *r);
     if (!r) return -ENOMEM;
-    if (plan->config.staleness_s > 0) {
-        sim.beat_ns = (uint64_t)(plan->config.staleness_s * 1e9) / 4;
-        if (sim.beat_ns < BEAT_NS_MIN) sim.beat_ns = BEAT_NS_MIN;
-    }
     c->reactor[number] = r;
     r->node = (unsigned)c->rank;
     r->number = number;
@@ -693,7 +639,7 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
         plan->store->dirty[number].context = r;
         plan->store->dirty[number].notify = wake_for_dirty;
     }
-    bool can_ride = plan->technique->heeds_intents && !plan->config.act_immediately;
+    bool can_ride = plan->technique->heeds_intents && !plan->lab.is_immediate;
     r->shard.pacer->rounds_are_sparse = sim.nature.rides && can_ride;
     return rc;
 }

@@ -25,7 +25,6 @@ struct platform_frame {
     struct platform_frame *next;
     uint64_t arrives_ns;
     uint32_t capacity;
-    bool is_heartbeat;
     struct wire_frame header;
     _Alignas(8) unsigned char body[];
 };
@@ -37,10 +36,8 @@ struct platform_link {
     uint64_t until_ns;                   /* the open frame can wait, as far as its shard says */
     /* when the open frame will, UINT64_MAX: nobody flushed it yet */
     uint64_t leaves_ns;
-    uint64_t latest_ns;  /* arrival of the last frame */
-    uint64_t spoke_ns;   /* when the last one left */
-    uint64_t held_ns;    /* nothing arrives before */
-    unsigned heartbeats; /* on their way */
+    uint64_t latest_ns; /* arrival of the last frame */
+    uint64_t held_ns;   /* nothing arrives before */
     uint64_t latency_ns, jitter_ns;
     bool dead;
 };
@@ -50,8 +47,6 @@ struct platform_hooks {
     /* An entry is complete, and will travel; it has arrived, and will be handled next. */
     void (*sent)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
     void (*arrived)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
-    /* A frame or heartbeat has arrived, and will be handled next. */
-    void (*heard)(unsigned shard, unsigned from, unsigned to);
     /* A shard has returned to its reactor. `settled`: no shard of this number on any node is inside
      * a call. */
     void (*returned)(unsigned shard, unsigned node, bool settled);

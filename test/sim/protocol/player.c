@@ -1,6 +1,6 @@
 #include "player.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "worker/node.h"
 #include "invariants.h"
 #include "journal.h"
@@ -23,7 +23,6 @@ struct call {
     unsigned event[SCRIPT_KEYS_MAX];
     uint32_t offset[SCRIPT_KEYS_MAX];
     uint64_t began; /* a moment of invariants.h */
-    uint64_t began_ns;
     bool is_under_way, was_here[SCRIPT_KEYS_MAX];
     float values[SCRIPT_KEYS_MAX * CONTENT_CAPACITY];
 };
@@ -123,7 +122,6 @@ static void begin_call(struct worker *w, struct call *c, const struct script_ste
         c->n++;
     }
     c->began = invariants_moment();
-    c->began_ns = platform_now_ns();
     player.counters.operations++;
     player.counters.keys += c->n;
 }
@@ -201,7 +199,6 @@ static void call_is_done(struct worker *w, struct call *c, int rc)
     for (unsigned i = 0; i < c->n; i++) {
         if (c->step->kind == STEP_LOCALIZE && !c->was_here[i])
             invariants_localized(node_of(w), c->key[i], c->began);
-        if (c->step->kind == STEP_PULL) invariants_pulled(node_of(w), c->key[i], c->began_ns);
         if (c->step->kind != STEP_LOCALIZE)
             check(w, c->key[i], journal_done(c->key[i], c->event[i], c->values + c->offset[i]));
     }
@@ -251,12 +248,11 @@ static void pull_local(struct worker *w, const struct script_step *s)
     float row[CONTENT_CAPACITY];
     locus_key key = s->key[0];
     if (!journal_has_room(key, JOURNAL_READ)) return;
-    uint64_t called = journal_tick(), began_ns = platform_now_ns();
+    uint64_t called = journal_tick();
     int rc = locus_pull_local(w->handle, key, row);
     if (rc && rc != -EAGAIN) check_result(w, s, rc);
     if (rc) return;
     check(w, key, journal_saw(key, w->number, called, row));
-    invariants_pulled(node_of(w), key, began_ns);
 }
 
 /* A row in place; one that left stands still until the section ends, whoever gets its slot
@@ -288,8 +284,7 @@ static void pull_inside(struct worker *w, const struct script_step *s)
 {
     float values[SCRIPT_KEYS_MAX * CONTENT_CAPACITY], *row = values;
     locus_key key[SCRIPT_KEYS_MAX];
-    uint64_t remote = w->handle->counters.pulled[COUNT_REMOTE], called = journal_tick(),
-             began_ns = platform_now_ns();
+    uint64_t remote = w->handle->counters.pulled[COUNT_REMOTE], called = journal_tick();
     for (unsigned i = 0; i < s->n; i++) {
         if (!journal_has_room(s->key[i], JOURNAL_READ)) return;
         key[i] = s->key[i];
@@ -303,7 +298,6 @@ static void pull_inside(struct worker *w, const struct script_step *s)
         /* the same key again may be one too many */
         if (journal_has_room(key[i], JOURNAL_READ))
             check(w, key[i], journal_saw(key[i], w->number, called, row));
-        invariants_pulled(node_of(w), key[i], began_ns);
     }
 }
 
@@ -313,11 +307,9 @@ static void view(struct worker *w, const struct script_step *s)
     unsigned looks = 0;
     locus_read_begin(w->handle);
     for (unsigned i = 0; i < s->n; i++) {
-        uint64_t began_ns = platform_now_ns();
         const float *row = locus_view(w->handle, s->key[i]);
         if (!row) continue;
         look[looks++] = (struct look){.key = s->key[i], .row = row};
-        invariants_pulled(node_of(w), s->key[i], began_ns);
     }
     pull_inside(w, s);
     for (unsigned i = 0; i < 1 + s->amount % 256 && looks > 0; i++) {

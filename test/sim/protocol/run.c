@@ -101,8 +101,7 @@ static void open_nodes(struct dice *d)
     c.workers = run.script.workers;
     c.shards = run.script.shards;
     c.technique = run.script.technique;
-    c.act_immediately = run.script.acts_immediately;
-    c.staleness_s = 1e-9 * (double)run.script.staleness_ns;
+    setenv("LOCUS_LAB", run.script.acts_immediately ? "immediate" : "", 1);
     c.size = (int)run.script.nodes;
     c.rendezvous = "simulated:1";
     for (c.rank = 0; c.rank < c.size; c.rank++) {

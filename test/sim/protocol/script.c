@@ -403,7 +403,7 @@ static bool is_awaited(const struct script_step *step)
     return step->kind == STEP_CLOCK || step->kind == STEP_BARRIER || step->kind == STEP_QUIESCE;
 }
 
-/* With a bound in seconds nodes fall silent: what they send to another one is late, or their shards
+/* Nodes fall silent: what they send to another one is late, or their shards
  * stop for a while. */
 static void write_silence(struct script *s, struct dice *d)
 {
@@ -412,7 +412,6 @@ static void write_silence(struct script *s, struct dice *d)
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     unsigned log = between(d, 13, 18);
     if (log == 18) log = 22; /* so long that workers have copies */
-    s->staleness_ns = 1u << log;
     for (unsigned i = 0; i < s->count; i++) {
         struct script_step *step = &s->step[i];
         if (step->kind == STEP_PUSH && dice_below(d, 2)) step->kind = STEP_PULL;

@@ -60,7 +60,6 @@ struct script {
     /* content.h; the seed says it, whatever the script */
     enum locus_optimizer optimizer;
     bool has_bf16;
-    uint64_t staleness_ns; /* staleness_s of the nodes; 0: none */
     unsigned count;
     struct script_step step[SCRIPT_STEPS_MAX];
 };

@@ -106,16 +106,6 @@ TEST_WITH(link, heartbeat_is_sent_when_it_is_idle, timed, t)
     CHECK_EQ(uring_next_tick_ns(t->end->uring), t->end->now + 1);
 }
 
-TEST(link, heartbeats_are_four_in_the_time_that_replicas_may_be_old)
-{
-    CLOSED_BY(facing_end) struct facing f;
-    facing_open(&f, (struct ends_how){0});
-    uring_speak_for(f.end.uring, 0.2);
-    CHECK_EQ(uring_start(f.end.uring, 1000 * SECOND), 0);
-    uring_all_run(f.end.uring);
-    CHECK_EQ(uring_next_tick_ns(f.end.uring), 1000 * SECOND + SECOND / 20);
-}
-
 /* Heartbeats alone keep both ends content, in real time and asleep in between. */
 LINK_TEST(idle_ends_stay_by_their_heartbeats)
 {

@@ -1,6 +1,6 @@
 /* Replicas, where nodes are slow, floats round, and little happens for a long time. */
 #include "common/stores.h"
-#include "protocol/sources.h"
+#include "protocol/replica.h"
 #include "test.h"
 #include "world.h"
 
@@ -151,7 +151,7 @@ TEST(replica, staleness_is_counted_by_rounds_and_heartbeats)
     for (int beats = 0; beats < 2; beats++) {
         CLOSED_BY(world_free) struct world *w = world_new(LOCUS_ADAPTIVE, 2);
         struct shard *s = &w->node[0].shard;
-        s->sources->source[1].replicas = beats ? 10 : 100000;
+        s->replicas->source[1].replicas = beats ? 10 : 100000;
         for (int second = 1; second <= 30; second++) {
             w->now_ns += 1000 * WORLD_MS;
             if (beats) shard_heartbeat(s, 1);
@@ -159,7 +159,7 @@ TEST(replica, staleness_is_counted_by_rounds_and_heartbeats)
         const struct wire_entry round = {.operation = WIRE_ROUND, .owner = 1, .origin = 1};
         CHECK(!world_receive(w, 0, 1, round));
         check_staleness(s, beats ? 0.5 : 15);
-        s->sources->source[1].replicas = 0;
+        s->replicas->source[1].replicas = 0;
     }
 }
 

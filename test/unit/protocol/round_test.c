@@ -238,7 +238,7 @@ TEST(round, that_ends_after_the_clock_was_read_counts_for_the_lookahead)
 TEST(round, begins_for_an_intent_far_ahead_where_intents_are_acted_on_immediately)
 {
     CLOSED_BY(scene_end) struct scene r = scene();
-    r.w->node[0].plan.config.act_immediately = true;
+    r.w->node[0].plan.lab.is_immediate = true;
     r.s->pacer->rounds_are_sparse = false; /* nor can it have become so */
     uint64_t rounds = r.s->pacer->rounds;
     change_and_pause(&r);

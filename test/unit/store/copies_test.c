@@ -1,7 +1,7 @@
 /* Workers' copies of rows, made and ended step by step; test/sim/copies.c has the orders. */
 #include "store/row.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "test.h"
 
 #include <math.h>
@@ -142,7 +142,7 @@ static void take_long(void *slow, float *row, uint32_t length)
 {
     (void)row, (void)length;
     __atomic_fetch_add(&((struct slow *)slow)->calls, 1, __ATOMIC_SEQ_CST);
-    for (uint64_t end_ns = clock_now_ns() + LONG_NS; clock_now_ns() < end_ns;) continue;
+    for (uint64_t end_ns = time_now_ns() + LONG_NS; time_now_ns() < end_ns;) continue;
 }
 
 static void *edit_on(void *slow)

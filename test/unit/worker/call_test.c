@@ -5,6 +5,7 @@
 #include "locus_train.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { ROWS = 10 };
 
