@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { NOT_FOUND = 404, BAD_REQUEST = 400, UNAVAILABLE = 503 };
-enum { DECISIONS_MAX = 32, EVENTS_AT_ONCE = 256 };
+enum { BYTES_MAX = 16384, DECISIONS_MAX = 32, EVENTS_AT_ONCE = 256 };
 
 /* What does not fit any more is left out. That never happens: all parts are bounded. */
 static void put(struct httpd_reply *r, const char *format, ...)
@@ -18,7 +18,7 @@ static void put(struct httpd_reply *r, const char *format, ...)
 static void put(struct httpd_reply *r, const char *format, ...)
 {
     va_list arguments;
-    size_t capacity = EXPLAIN_BYTES_MAX - r->length;
+    size_t capacity = BYTES_MAX - r->length;
     va_start(arguments, format);
     int n = vsnprintf(r->text + r->length, capacity, format, arguments);
     va_end(arguments);
@@ -192,7 +192,7 @@ void explain_key(void *node, const struct httpd_request *request, struct httpd_r
 {
     const locus *n = node;
     locus_key key = 0;
-    out->text = malloc(EXPLAIN_BYTES_MAX);
+    out->text = malloc(BYTES_MAX);
     if (!out->text) return;
     unsigned wrong = find_key(&n->store.keyspace, httpd_argument(request, "table"),
                               httpd_argument(request, "key"), out, &key);

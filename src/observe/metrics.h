@@ -24,7 +24,6 @@ int metrics_start(locus *, int fd, struct httpd **out);
 /* GET /key?key=K, or with &table=T for row K of that table; `node` is a locus *. A question that
  * cannot be answered gets a status of HTTP that says so, and a sentence. It waits for the key's
  * shard, as reactor.h says. */
-enum { EXPLAIN_BYTES_MAX = 16384 };
 void explain_key(void *node, const struct httpd_request *, struct httpd_reply *);
 
 #endif
