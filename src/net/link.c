@@ -142,8 +142,8 @@ void link_free(struct link *l)
 
 void link_end(struct link *l)
 {
-    if (l->state != LINK_OPEN) return;
-    l->state = LINK_ENDED;
+    if (l->phase != LINK_OPEN) return;
+    l->phase = LINK_ENDED;
     shutdown(l->fd, SHUT_RDWR);
     drop_queue(l);
 }
@@ -181,7 +181,7 @@ static void tell_accused(struct link *l)
 
 void link_fail(struct link *l, unsigned culprit, const char *format, ...)
 {
-    if (l->state != LINK_OPEN) return;
+    if (l->phase != LINK_OPEN) return;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(l->reason, sizeof l->reason, format, arguments);
@@ -189,7 +189,7 @@ void link_fail(struct link *l, unsigned culprit, const char *format, ...)
     l->culprit = culprit;
     tell_accused(l);
     link_end(l);
-    l->state = LINK_FAILED;
+    l->phase = LINK_FAILED;
     *l->all->fallen_end = l;
     l->all->fallen_end = &l->next_fallen;
 }
@@ -243,7 +243,7 @@ static void seal_building(struct link *l)
 
 static bool is_speaking(const struct link *l)
 {
-    return l->state == LINK_OPEN && !l->said_bye;
+    return l->phase == LINK_OPEN && !l->said_bye;
 }
 
 size_t link_queued_max(const struct link *l)
@@ -340,7 +340,7 @@ static enum wire_kind kind_of(const struct outgoing *o)
 
 unsigned link_gather(struct link *l)
 {
-    if (l->state != LINK_OPEN || l->under_way || l->send_error) return 0;
+    if (l->phase != LINK_OPEN || l->under_way || l->send_error) return 0;
     if (l->flushed) seal_building(l);
     size_t skip = l->sent;
     unsigned n = 0;
@@ -376,7 +376,7 @@ static void count_sent(struct link *l, size_t bytes)
 void link_sent(struct link *l, int result)
 {
     l->under_way = 0;
-    if (l->state != LINK_OPEN) {
+    if (l->phase != LINK_OPEN) {
         drop_queue(l);
     } else if (result >= 0 || result == -EINTR || result == -EAGAIN) {
         if (result > 0) count_sent(l, (size_t)result);
@@ -403,7 +403,7 @@ struct link_load link_load(const struct link *l)
 
 bool link_is_drained(const struct link *l)
 {
-    return l->state != LINK_OPEN || l->queued_bytes == 0;
+    return l->phase != LINK_OPEN || l->queued_bytes == 0;
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -463,7 +463,7 @@ static void take_frame(struct link *l, const struct wire_frame *f)
 /* Passes complete frames up. Returns the size of the incomplete frame behind them; 0: unknown. */
 static size_t take_frames(struct link *l)
 {
-    while (l->state == LINK_OPEN && l->tail - l->head >= sizeof(struct wire_frame)) {
+    while (l->phase == LINK_OPEN && l->tail - l->head >= sizeof(struct wire_frame)) {
         const struct wire_frame *f = (const void *)(l->buffer + l->head);
         const char *why = wire_check_frame(f, l->all->frame_bytes - sizeof *f, l->sequence_in);
         if (why) {
@@ -502,7 +502,7 @@ void link_take(struct link *l, size_t bytes)
 
 void link_received(struct link *l, int result, bool more)
 {
-    if (l->state != LINK_OPEN) return;
+    if (l->phase != LINK_OPEN) return;
     if (result > 0) {
         l->more = more;
         if (!l->reads_common) link_take(l, (size_t)result);
@@ -510,12 +510,12 @@ void link_received(struct link *l, int result, bool more)
         link_read_rest(l);
         end(l, -result);
     }
-    if (l->state == LINK_OPEN) link_is_ready(l);
+    if (l->phase == LINK_OPEN) link_is_ready(l);
 }
 
 bool link_peer_is_gone(const struct link *l)
 {
-    return l->heard_bye || l->state != LINK_OPEN;
+    return l->heard_bye || l->phase != LINK_OPEN;
 }
 
 /* ---- heartbeats and silence ------------------------------------------------------------------ */
@@ -548,7 +548,7 @@ uint64_t link_tick(struct link *l, uint64_t now_ns)
     uint64_t silence_ns = is_expecting(l) ? l->heard_ns + silence_limit_ns(all->timeout_ns)
                                           : UINT64_MAX;
     uint64_t speak_ns = UINT64_MAX;
-    if (l->state != LINK_OPEN) return UINT64_MAX;
+    if (l->phase != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {
         char reason[SILENCE_REASON_BYTES];
         tcp_describe_silence(l->fd, all->timeout_ns, reason);

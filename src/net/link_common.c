@@ -107,7 +107,7 @@ bool link_give(struct link *l)
 /* Returns how many bytes there were; what came of them may be the end of the link. */
 static size_t take(struct link *l)
 {
-    if (l->state != LINK_OPEN || !l->reads_common) return 0;
+    if (l->phase != LINK_OPEN || !l->reads_common) return 0;
     ssize_t n = common_read(l->common, l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail);
     if (n < 0) fail(l);
     if (n > 0) link_take(l, (size_t)n);
@@ -117,7 +117,7 @@ static size_t take(struct link *l)
 bool link_move(struct link *l)
 {
     bool has_read = take(l) > 0;
-    if (l->state != LINK_OPEN) return has_read;
+    if (l->phase != LINK_OPEN) return has_read;
     if (l->writes_common && l->first && link_give(l)) return true;
     if (has_read) link_wake(l);
     return has_read;
@@ -140,9 +140,9 @@ bool links_sleep(struct links *all)
 {
     bool has_news = false;
     for (struct link *l = all->common; l; l = l->next_common)
-        if (l->state == LINK_OPEN) common_sleep(l->common, wants_room(l));
+        if (l->phase == LINK_OPEN) common_sleep(l->common, wants_room(l));
     for (struct link *l = all->common; l && !has_news; l = l->next_common)
-        has_news = l->state == LINK_OPEN && common_has_news(l->common, wants_room(l));
+        has_news = l->phase == LINK_OPEN && common_has_news(l->common, wants_room(l));
     if (has_news) links_awake(all);
     return !has_news;
 }

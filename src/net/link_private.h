@@ -7,7 +7,7 @@
  *   bytes       go through a TCP connection; or, if the peer is at the same place, through common
  *               memory (common.h), and then of the connection only its end counts, and bytes that
  *               wake who sleeps
- *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
+ *   phase       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
  *
  * Callers   the reactor's thread
@@ -59,7 +59,7 @@ struct links {
     struct link **fallen_end;
 };
 
-enum link_state { LINK_OPEN, LINK_ENDED, LINK_FAILED };
+enum link_phase { LINK_OPEN, LINK_ENDED, LINK_FAILED };
 
 /*   lower rank    NONE --says its place--> ASKED --a name, opened--> THROUGH
  *   higher rank   NONE --its own place heard, says a name--> ASKED --WIRE_THROUGH--> THROUGH
@@ -70,7 +70,7 @@ struct link {
     struct links *all;
     unsigned peer;
     int fd;
-    enum link_state state;
+    enum link_phase phase;
     bool said_bye, heard_bye;
 
     struct outgoing *building;

@@ -212,7 +212,7 @@ static void send_on(struct uring *u, struct link *l)
 /* Where the last receive found all there was, the kernel need not try before it waits. */
 static void receive_on(struct uring *u, struct link *l)
 {
-    if (l->receiving || l->state != LINK_OPEN) return;
+    if (l->receiving || l->phase != LINK_OPEN) return;
     struct iovec space = link_space(l);
     struct io_uring_sqe *sqe = next_operation(u);
     io_uring_prep_recv(sqe, l->fd, space.iov_base, space.iov_len, 0);
@@ -356,7 +356,7 @@ bool uring_is_common(const struct uring *u)
 {
     for (unsigned i = 0; i < u->count; i++) {
         const struct link *l = u->link[i];
-        if (l->state != LINK_OPEN || !l->reads_common || !l->writes_common || !l->receiving)
+        if (l->phase != LINK_OPEN || !l->reads_common || !l->writes_common || !l->receiving)
             return false;
     }
     return !u->links.fallen;

@@ -105,7 +105,7 @@ static void append_bytes(struct peer *p)
 /* As the ring does: no further than there is room, and never when the link is closed. */
 static void receive(struct peer *p, size_t max)
 {
-    if (p->link->state != LINK_OPEN) return;
+    if (p->link->phase != LINK_OPEN) return;
     struct iovec space = link_space(p->link);
     MUST(space.iov_len > 0);
     size_t n = p->have < max ? p->have : max;
@@ -183,8 +183,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (input_rarely(&p.in, 4) && !common_place(p.all.place)) *p.all.place = '\0';
     if (input_rarely(&p.in, 2)) link_ask_common(p.link);
     while (input_left(&p.in) > 0) step(&p);
-    while (p.have > 0 && p.link->state == LINK_OPEN) receive(&p, STREAM_BYTES);
-    if (p.link->state == LINK_FAILED)
+    while (p.have > 0 && p.link->phase == LINK_OPEN) receive(&p, STREAM_BYTES);
+    if (p.link->phase == LINK_FAILED)
         MUST(*p.link->reason && p.link->culprit < NODES && p.all.fallen == p.link);
     link_end(p.link);
     link_free(p.link);

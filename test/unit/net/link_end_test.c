@@ -203,7 +203,7 @@ TEST(link, end_after_either_goodbye_is_no_failure)
             ends_say_notice(f.fd, 1, WIRE_BYE, 0, "");
         }
         shutdown(f.fd, SHUT_WR);
-        TURN_UNTIL(&f.end, NULL, f.end.link->state != LINK_OPEN);
+        TURN_UNTIL(&f.end, NULL, f.end.link->phase != LINK_OPEN);
         CHECK(link_peer_is_gone(f.end.link) && link_is_drained(f.end.link));
         CHECK(!link_entry(f.end.link, 1));
         CHECK_EQ(f.end.entries, 1);
