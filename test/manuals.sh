@@ -17,7 +17,7 @@ man=build/gcc/man
 
 # Functions, macros that look like them, and types.
 missing=''
-headers=(include/locus.h include/locus_train.h)
+headers=(include/locus.h)
 mapfile -t names < <(grep -ohE '\blocus_[a-z0-9_]+' "${headers[@]}" | sort -u)
 for name in "${names[@]}"; do
     grep -qE "^(LOCUS_API .*[ *]|typedef .*[ *]|#define |struct |enum )$name( \{|;|\()|^ +$name\(" "${headers[@]}" || continue

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "worker/call.h"
-#include "locus_train.h"
+#include "locus.h"
 
 #include <errno.h>
 

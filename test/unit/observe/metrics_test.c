@@ -6,7 +6,7 @@
 #include "worker/node.h"
 #include "worker/observer.h"
 #include "http.h"
-#include "locus_train.h"
+#include "locus.h"
 #include "one_node.h"
 
 #include <stdio.h>
