@@ -22,7 +22,7 @@ deb: ## Debian packages, in build/deb/, and what lintian says of them
 	$(if $(LINTIAN),@$(LINTIAN) --fail-on error --allow-root $(DEB_TAGS) $(DEB)/*.changes)
 	@ls $(DEB)/*.deb
 
-# Library and command look for what they need in libs/ of the package; RPATH, not RUNPATH, because only that counts for
+# Library and programs look for what they need in libs/ of the package; RPATH, not RUNPATH, because only that counts for
 # the libraries of libraries, too. On x86-64 they run with glibc 2.28, in which threads and dlopen() are not part of libc.
 WHEEL := $(B)/wheel
 WHEEL_LDFLAGS := -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/libs:$$ORIGIN/../libs'
@@ -35,9 +35,9 @@ $(WHEEL)/liblocus.so.$(SOVERSION): $(call objects,$(B),$(LIB_SOURCES)) $(WHEEL_P
 	$(call say,LINK,wheel/$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,-soname,$(@F) $(BASE_LDFLAGS) $(LDFLAGS) $(WHEEL_LDFLAGS) $^ $(PKG_LIBS) $(LIBS) -o $@
-$(eval $(call PROGRAM,apps,locus,$(WHEEL)/locus,$(B),$(WHEEL_PARTS) $(APPS_LIB),$$(WHEEL_LDFLAGS)))
+$(foreach n,$(call names,apps),$(eval $(call PROGRAM,apps,$n,$(WHEEL)/$(call program_name,$n),$(B),$(WHEEL_PARTS) $(APPS_LIB),$$(WHEEL_LDFLAGS))))
 
-wheel: $(WHEEL)/liblocus.so.$(SOVERSION) $(WHEEL)/locus ## a wheel with all that it needs but glibc: build/VARIANT/wheel/locus-VERSION-....whl
+wheel: $(WHEEL)/liblocus.so.$(SOVERSION) $(patsubst $(B)/bin/%,$(WHEEL)/%,$(PROGRAMS_BUILT)) ## a wheel with all that it needs but glibc: build/VARIANT/wheel/locus-VERSION-....whl
 	@rm -f $(WHEEL)/*.whl
 	@strip $^ && python3 python/backend.py $(WHEEL) $^
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel: the package, and the library that `make lib` has built beside it. pip calls this.
 
-`make wheel` calls it, too, as `backend.py FOLDER LIBRARY PROGRAM`: the wheel then carries the command as well, and all
-that library and command need but glibc, with its licences. Its tag names the least glibc that its files ask for: on
+`make wheel` calls it, too, as `backend.py FOLDER LIBRARY PROGRAM...`: the wheel then carries the programs as well, and all
+that library and programs need but glibc, with its licences. Its tag names the least glibc that its files ask for: on
 x86-64 it is 2.28, older than that of the machine which builds it.
 
 Of its own, because pip fetches a backend from the network for each build, and a wheel is a zip with four files of text.
@@ -164,18 +164,19 @@ def _licences(path):
     raise RuntimeError(f"{path} belongs to no Debian package: its licence is not known")
 
 
-def _carried(library, program):
+def _carried(library, programs):
     """Files beside the package, by name; and the tag."""
-    needed = {**_needed(library), **_needed(program)}
-    paths = [library, program, *needed.values()]
+    needed = {name: at for path in (library, *programs) for name, at in _needed(path).items()}
+    paths = [library, *programs, *needed.values()]
     if platform.machine() == "x86_64":
         paths = _older(paths, library.parent / "older")
-        library, program = paths[:2]
-    files = {f"locus/libs/{name}": path.read_bytes() for name, path in sorted(zip(needed, paths[2:]))}
-    files[f"locus/{SONAME}"], files["locus/bin/locus"] = library.read_bytes(), program.read_bytes()
+    carried, libraries = paths[1:1 + len(programs)], paths[1 + len(programs):]
+    files = {f"locus/libs/{name}": path.read_bytes() for name, path in sorted(zip(needed, libraries))}
+    files[f"locus/{SONAME}"] = paths[0].read_bytes()
+    files.update((f"locus/bin/{path.name}", path.read_bytes()) for path in carried)
     info = f"locus-{_version()}.dist-info"
     files.update((f"{info}/licenses/{name}", text) for path in needed.values() for name, text in _licences(path))
-    files[f"{info}/entry_points.txt"] = _entry_points("locus = locus.__main__:main\n")
+    files[f"{info}/entry_points.txt"] = _entry_points("".join(f"{path.name} = locus.__main__:main\n" for path in carried))
     major, minor = _least_glibc(paths)
     return files, f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
 
@@ -216,4 +217,4 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 if __name__ == "__main__":
-    print(Path(sys.argv[1]) / _write(sys.argv[1], *_carried(Path(sys.argv[2]), Path(sys.argv[3]))))
+    print(Path(sys.argv[1]) / _write(sys.argv[1], *_carried(Path(sys.argv[2]), [Path(each) for each in sys.argv[3:]])))

@@ -25,7 +25,7 @@ COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 FOREIGN = set("""--bind-to --cpu-bind --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
     --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs
     --network --gpus --break --wrap --system-site-packages --break-system-packages --max_restarts
-    --kill-on-bad-exit --requeue --open-mode
+    --kill-on-bad-exit --wait --requeue --open-mode --oversubscribe --allow-run-as-root
     --model_name --data_path --hidden_dim --neg_sample_size --batch_size --num_proc --ip_config""".split())
 faults = []
 

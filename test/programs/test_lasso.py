@@ -2,6 +2,7 @@
 import math
 import random
 
+import support
 from trainers import Trainers
 
 ROWS, COLUMNS = 60, 90
@@ -103,6 +104,49 @@ class Lasso(Trainers):
                     ended = self.train("lasso", f"{lasso} {more}", nodes)
                     self.assertNotIn("not converged", ended.out)
                     self.assertAlmostEqual(ended.number("objective ") / least, 1, delta=1e-8)
+
+    # ---- others' penalties, as docs/guides/other-tools.md converts them ----
+
+    def gives_the_model_of(self, printed):
+        """Of what another tool prints: the largest lambda, the intercept, the coefficients, of lambda 0.02."""
+        largest, *wanted = map(float, printed.split())
+        ended = self.train("lasso", f"--data x --lambda {0.02 / largest} --tolerance 1e-9 --json --out model")
+        self.assertAlmostEqual(ended.last("lambda", event="lambda") / (0.02 * math.sqrt(ROWS)), 1, delta=1e-6)
+        self.write("questions", ["", *(f"{j}:1" for j in range(1, 1 + COLUMNS))])
+        intercept, *rest = map(float, self.sh("locus-predict model questions").out.split())
+        told = [intercept, *(answer - intercept for answer in rest)]
+        self.assertEqual(len(wanted), len(told))
+        self.assertGreater(sum(abs(value) > 0.01 for value in told[1:]), 3)
+        for one, other in zip(told, wanted):
+            self.assertAlmostEqual(one, other, delta=1e-5)
+
+    def test_scikit_learn(self):
+        if not self.can(f"{support.PYTHON} -c 'import sklearn.linear_model'"):
+            self.skipTest("there is no scikit-learn here (python3-sklearn)")
+        self.gives_the_model_of(self.must(f"""{support.PYTHON} -c '
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import Lasso
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+X, y = load_svmlight_file("x", zero_based=False)
+X = X.toarray()
+Z = StandardScaler().fit_transform(X)
+scaler, lasso = (model := make_pipeline(StandardScaler(), Lasso(alpha=0.02, tol=1e-12, max_iter=1000000))).fit(X, y)
+print(abs(Z.T @ (y - y.mean())).max() / len(y), model.predict(0 * X[:1])[0], *lasso.coef_ / scaler.scale_)'"""))
+
+    def test_glmnet(self):
+        if not self.can("Rscript -e 'library(glmnet)'"):
+            self.skipTest("there is no glmnet here (r-cran-glmnet)")
+        rows = [line.split() for line in (self.here / "x").read_text().splitlines()]
+        cells = [dict(pair.split(":") for pair in row[1:]) for row in rows]
+        self.write("table", (" ".join([row[0]] + [cell.get(str(j), "0") for j in range(1, COLUMNS + 1)])
+                             for row, cell in zip(rows, cells)))
+        self.gives_the_model_of(self.must("""Rscript -e '
+suppressMessages(library(glmnet))
+table <- as.matrix(read.table("table"))
+x <- table[, -1]; y <- table[, 1]
+model <- glmnet(x, y, lambda = 0.02, thresh = 1e-15, maxit = 1e7)
+cat(format(c(glmnet(x, y)$lambda[1], as.vector(coef(model))), digits = 15))'"""))
 
     # ---- a model to begin with ----
 

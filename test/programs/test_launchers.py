@@ -28,6 +28,7 @@ class Launched(support.TestCase):
 
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs/guides/launchers.md").read_text()
+[SCRIPT] = re.findall("^(#!/bin/bash\n#SBATCH .*?)^```", GUIDE, re.M | re.S)
 
 
 # As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of a user: an mpirun
@@ -119,6 +120,20 @@ class Kubernetes(Launched):
         self.contains("".join(job.out for job in started), support.joined(4))
 
 
+class Script(Launched):
+    def test_ends_for_good_when_it_should(self):
+        """That of the guide, with what stands for Slurm."""
+        folder = Path(self.folder())
+        for name, text in (("srun", "#!/bin/sh\nexit $STATUS"), ("scontrol", '#!/bin/sh\necho "$*"'), ("script", SCRIPT)):
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        for status, restarts, requeues in ((0, 3, 0), (1, 0, 1), (2, 0, 0), (137, 9, 1), (137, 10, 0)):
+            env = {"PATH": f"{folder}:{os.environ['PATH']}", "STATUS": str(status), "SLURM_JOB_ID": "7",
+                   "SLURM_RESTART_COUNT": str(restarts), "SLURM_CPUS_PER_TASK": "1"}
+            with self.subTest(status=status, restarts=restarts):
+                self.assertEqual(self.run_command(str(folder / "script"), status, env=env).out, "requeue 7\n" * requeues)
+
+
 SLURM_CONF = """\
 ClusterName=locus
 SlurmctldHost={host}(127.0.0.1)
@@ -193,6 +208,33 @@ class Slurm(Launched):
         support.wait_until(lambda: out.exists() and "ended\n" in out.read_text(), "the job does not end")
         for nodes in (1, 2, 3):
             self.contains(out.read_text(), support.joined(nodes))
+
+    def submit(self, program):
+        """The script of the guide, with that program."""
+        script = SCRIPT
+        for old, new in (("--nodes=4 --ntasks-per-node=1 --cpus-per-task=8", "--nodes=1 --ntasks-per-node=2 --cpus-per-task=1"),
+                         ("export LOCUS_SECRET_FILE=$HOME/.locus-secret\n", ""),
+                         ("locus-kge --data my-graph --checkpoint $HOME/model --resume", program)):
+            self.assertIn(old, script)
+            script = script.replace(old, new)
+        (self.place / "script").write_text(script)
+        return self.must(f"cd {self.place} && sbatch --parsable -o script.%j script").strip()
+
+    def await_job(self, job, *parts):
+        """Until all of this is shown of it. What is to begin in two minutes begins now."""
+        def shown():
+            text = self.must(f"scontrol show job {job}")
+            if "Reason=BeginTime" in text:
+                self.run_command(f"scontrol update jobid={job} StartTime=now")
+            return all(part in text for part in parts)
+        support.wait_until(shown, lambda: self.must(f"scontrol show job {job}"), pause=.5)
+
+    def test_script_of_the_guide_requeues_what_was_killed_and_no_wrong_option(self):
+        self.await_job(self.submit(f"{MEMBER} --no-such-option"), "JobState=FAILED", "Restarts=0", "ExitCode=2:0")
+        job = self.submit("sh -c 'test -n \"$SLURM_RESTART_COUNT\" || test $SLURM_PROCID = 0 || kill -9 $$; "
+                          f"test -n \"$SLURM_RESTART_COUNT\" || exit 1; exec {MEMBER}'")
+        self.await_job(job, "JobState=COMPLETED", "Restarts=1")
+        self.contains((self.place / f"script.{job}").read_text(), support.joined(2))
 
     def test_a_node_that_fails_ends_the_step(self):
         ended = self.run_command(f"srun -N 1 -n 3 --kill-on-bad-exit=1 sh -c 'test $SLURM_PROCID != 1 || exit 3; "

@@ -71,6 +71,14 @@ class Package(unittest.TestCase):
         place = self.folder / "place"
         self.works_in(place)
         self.has_its_commands(place)
+        away = {"PYTHONPATH": str(place), "PATH": "/usr/bin:/bin"}
+        for name in "ctr", "gnn", "kge", "lasso", "lda", "mf", "wv":
+            said = self.run_in([sys.executable, str(place / "bin" / f"locus-{name}"), "--help"], **away)
+            self.assertRegex(said, f"^usage: locus-{name} ")
+        self.assertRegex(self.run_in([sys.executable, str(place / "bin" / "locus"), "prepare", "--help"], **away), "^usage: locus prepare")
+        (self.folder / "cells").write_text("".join(f"{i % 7}\t{i % 5}\t{1 + i % 3}\n" for i in range(60)))
+        two = [sys.executable, str(place / "bin" / "locus"), "run", "-n", "2", "--", "locus", "mf", "--data", "cells", "--epochs", "2"]
+        self.assertIn("epoch   2", self.run_in(two, **away))
         (self.folder / "each.py").write_text(
             "import locus\n"
             "with locus.open([locus.Table('a', 10, 4)]) as node: rank, size = node.rank, node.size\n"
