@@ -18,12 +18,12 @@
 static const char *const about =
     "Times pull, push, change, set, view and intent on one node, against a plain array in the same run.\n"
     "A cell's name, for --only, is like: pull length=128 keys=64 uniform threads=1\n"
-    "  first word    pull push change change-fetched set view view-fetched intent memory; latency-locus latency-mutex;\n"
+    "  first word    pull push change change-fetched set view view-fetched intent memory; latency;\n"
     "                array-read array-add array-write array-sum; mutex-read mutex-add\n"
-    "  further ones  length=1 16 128 1000; keys=1 64 (keys a call); uniform zipf-1.1 one-row;\n"
+    "  further ones  length=1 16 128 1000; keys=1 8 64 (keys a call); uniform zipf-1.1 one-row;\n"
     "                threads=1 N; quiet writer (whether another thread adds to rows meanwhile)";
 
-enum { LENGTHS = 4, CHOICES = 2, TEAMS = 2 };
+enum { LENGTHS = 4, CHOICES = 2, TEAMS = 9 }; /* 1, 2, 4 ... TEAM_MAX threads */
 
 static const uint32_t lengths[LENGTHS] = {1, 16, 128, 1000}; /* floats a row */
 
@@ -32,8 +32,9 @@ static struct setting {
     enum key_choice choice;
     unsigned threads;
 } settings[LENGTHS][CHOICES][TEAMS];
-static struct tail tails[LENGTHS][WATCHES][STORES];
-static unsigned team_count;
+static const char tails[LENGTHS][CHOICES]; /* their addresses are where tails are measured */
+static unsigned teams[TEAMS], team_count;
+static bool is_chart;
 static bool has_cells[LENGTHS];
 static struct cell *memory[LENGTHS];
 
@@ -53,14 +54,14 @@ static void describe(struct cell *c, uint32_t length, const char *operation)
 }
 
 /* A floor is measured, too, when a step that is compared with it is chosen. */
-static void add_setting(const struct setting *s, bool is_shown)
+static void add_setting(const struct setting *s)
 {
     struct cell *cell[STEPS];
     for (unsigned i = 0; i < STEPS; i++) {
         const struct step *step = &steps[i];
         char per_call[24] = "";
         if (step->per_call > 0) snprintf(per_call, sizeof per_call, " keys=%u", step->per_call);
-        cell[i] = run_cell(step, s, is_shown && (!run.demo || step->in_demo),
+        cell[i] = run_cell(step, s, !is_chart || step->in_chart,
                            "%s length=%" PRIu32 "%s %s threads=%u", step->name, s->length, per_call,
                            key_choice_name(s->choice), s->threads);
         describe(cell[i], s->length, step->name);
@@ -77,39 +78,31 @@ static void add_setting(const struct setting *s, bool is_shown)
     }
 }
 
-/* The demo shows uniform keys on one thread and Zipf keys on all. */
 static void add_settings(unsigned length)
 {
-    for (unsigned choice = 0; choice < CHOICES; choice++)
+    unsigned choices = is_chart ? 1 : CHOICES; /* KEYS_UNIFORM comes first */
+    for (unsigned choice = 0; choice < choices; choice++)
         for (unsigned team = 0; team < team_count; team++) {
             struct setting *s = &settings[length][choice][team];
-            unsigned shown = choice == KEYS_UNIFORM ? 0 : team_count - 1;
-            *s = (struct setting){lengths[length], choice, team ? run.threads : 1};
-            add_setting(s, !run.demo || (s->length > 1 && team == shown));
+            *s = (struct setting){lengths[length], choice, teams[team]};
+            add_setting(s);
         }
 }
 
 static void add_tails(unsigned length)
 {
-    static const char *const stores[STORES] = {"locus", "mutex"}, *const keys[] = {"one-row",
-                                                                                   "uniform",
-                                                                                   "zipf-1.1"};
-    for (unsigned i = 0; i < WATCHES * STORES; i++) {
-        const struct watch *w = &watches[i / STORES];
-        struct tail *t = &tails[length][i / STORES][i % STORES];
-        bool in_demo = lengths[length] == 128 && w->keys == ONE_ROW && w->writer;
-        *t = (struct tail){w, i % STORES};
-        describe(run_cell(t, t, !run.demo || in_demo, "latency-%s length=%" PRIu32 " keys=1 %s %s",
-                          stores[t->store], lengths[length], keys[w->keys],
+    static const char *const keys[] = {"one-row", "uniform", "zipf-1.1"};
+    for (const struct watch *w = watches; w < watches + WATCHES; w++)
+        describe(run_cell(w, &tails[length][w->keys == SKEWED], !is_chart,
+                          "latency length=%" PRIu32 " keys=1 %s %s", lengths[length], keys[w->keys],
                           w->writer ? "writer" : "quiet"),
                  lengths[length], "latency");
-    }
 }
 
 static void add_cells(unsigned length)
 {
     struct cell *m =
-        run_cell(NULL, &memory[length], !run.demo, "memory length=%" PRIu32, lengths[length]);
+        run_cell(NULL, &memory[length], true, "memory length=%" PRIu32, lengths[length]);
     describe(m, lengths[length], "memory");
     memory[length] = m;
     add_settings(length);
@@ -161,38 +154,52 @@ static void measure_step(struct cell *c)
     batches_reset();
     t.at = next_keys(t.warm_up + t.timed);
     for (unsigned i = 0; i < at->threads; i++) bench.lanes[i].per_call = s->per_call;
-    double ns = team_time(at->threads, warm_up, work, &t);
+    struct team_figures f = team_run(at->threads, warm_up, work, &t);
     for (unsigned i = 0; i < at->threads; i++) must(bench.lanes[i].rc, s->name);
-    *cell_figure(c, "ns_per_key") = ns / (double)keys;
+    double all = (double)keys * at->threads;
+    *cell_figure(c, "ns_per_key") = f.ns / (double)keys;
+    *cell_figure(c, "cpu_ns_per_key") = f.count[TEAM_CPU_NS] / all;
+    *cell_figure(c, "cycles_per_key") = f.count[TEAM_CYCLES] / all;
+    *cell_figure(c, "cache_misses_per_key") = f.count[TEAM_CACHE_MISSES] / all;
     *cell_figure(c, "digest") = digest_take(at->threads);
+}
+
+static void measure_choice(unsigned length, enum key_choice choice)
+{
+    bool any = run_has(&tails[length][choice]);
+    for (unsigned team = 0; team < team_count; team++)
+        any |= run_has(&settings[length][choice][team]);
+    if (!any) return;
+    draw_keys(choice, rows_of(lengths[length]));
+    for (unsigned team = 0; team < team_count; team++)
+        run_measure(&settings[length][choice][team], measure_step);
+    run_measure(&tails[length][choice], measure_tail);
 }
 
 static void measure_length(unsigned length)
 {
-    double beside = node_open(lengths[length]);
-    if (memory[length]->is_chosen) {
-        *cell_figure(memory[length], "bytes_beside_values_per_key") = beside;
-        run_report(&memory[length]);
-    }
-    for (unsigned choice = 0; choice < CHOICES; choice++) {
-        draw_keys((enum key_choice)choice, rows_of(lengths[length]));
-        for (unsigned team = 0; team < team_count; team++)
-            run_measure(&settings[length][choice][team], measure_step);
-        for (unsigned i = 0; i < WATCHES * STORES; i++) {
-            const struct tail *t = &tails[length][i / STORES][i % STORES];
-            /* One row needs no random keys: it is watched with the uniform ones. */
-            if ((t->watch->keys == SKEWED) == (choice == KEYS_ZIPF)) run_measure(t, measure_tail);
-        }
-    }
+    node_open(lengths[length], memory[length]);
+    run_report(&memory[length]);
+    for (unsigned choice = 0; choice < CHOICES; choice++)
+        measure_choice(length, (enum key_choice)choice);
     node_close();
 }
 
 int main(int argc, char **argv)
 {
-    const struct program program = {
-        .name = "local_access", .about = about, .quick = 2, .demo = 5, .full = 9};
+    const struct args_option more[] = {
+        OPTION_FLAG("--chart", &is_chart, 0,
+                    "what local.py shows: uniform keys; 1, 2, 4 and so on up to all threads"),
+    };
+    const struct program program = {.name = "local_access",
+                                    .about = about,
+                                    .more = more,
+                                    .more_count = 1,
+                                    .quick = 2,
+                                    .full = 9};
     run_parse(&program, argc, argv);
-    team_count = run.threads > 1 ? 2 : 1;
+    for (unsigned n = 1; n < run.threads; n *= is_chart ? 2 : run.threads) teams[team_count++] = n;
+    teams[team_count++] = run.threads;
     bench.workers = run.threads > 1 ? run.threads
                                     : 2; /* the writer beside a reader needs one, too */
     bench.sequence = run.quick ? 1 << 16 : 1 << 22;

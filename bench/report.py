@@ -6,10 +6,10 @@
 FILE: lines of JSON, as a benchmark prints them; without any, stdin. Figures are medians of the repetitions; a ratio is taken
 within a repetition, so that a noisy moment meets both sides.
 """
+import fileinput
 import json
 import math
 import statistics
-import sys
 
 NAN = math.nan
 
@@ -105,7 +105,7 @@ def local_targets(c):
                 name = f"intent length={floats} keys={per_call} {keys} threads={threads}"
                 yield at_most(name, 30, c.median(name, "ns_per_key"), " ns")
     for floats in FLOATS:
-        name = f"latency-locus length={floats} keys=1 one-row writer"
+        name = f"latency length={floats} keys=1 one-row writer"
         yield at_most(f"p99.9, {name}", 10, c.median(name, "p999_ns") / 1e3, " us")
         yield at_most(f"memory beside a key's values, {floats} floats", 24,
                       c.median(f"memory length={floats}", "bytes_beside_values_per_key"), " B")
@@ -288,14 +288,7 @@ def report_scale(c):
     targets(c, scale_targets(c))
 
 
-# ---- watched, steps, checkpoint ----
-
-def report_watched(c):
-    table(c, "metrics", [column(c, "pull p50 ns", "p50_ns", 0), column(c, "p99", "p99_ns", 0), column(c, "p99.9", "p999_ns", 0),
-                         column(c, "idle % of a core", "idle_share", 3, 100), column(c, "scrapes", "scrapes", 0)])
-    more = [100 * (s - o) for s, o in zip(c.values("scraped", "idle_share"), c.values("off", "idle_share"))]
-    targets(c, [at_most("scraped, of a core more than off", 0.2, statistics.median(more) if more else NAN, " %", 3)])
-
+# ---- steps, checkpoint ----
 
 def report_steps(c):
     table(c, "an epoch of 640,000 keys a node", [column(c, "seconds", "seconds", 3), column(c, "calls waited s", "waited_s", 3),
@@ -314,20 +307,23 @@ def report_checkpoint(c):
 
 
 REPORTS = {"local_access": report_local_access, "two_nodes": report_two_nodes, "adaptive": report_adaptive, "scale": report_scale,
-           "watched": report_watched, "steps": report_steps, "checkpoint": report_checkpoint}
+           "steps": report_steps, "checkpoint": report_checkpoint}
+
+
+def read(lines):
+    """Of each benchmark its cells."""
+    found = {}
+    for line in map(json.loads, lines):
+        cells = found.setdefault(line["benchmark"], Cells())
+        if "cell" in line:
+            cells[line["cell"]] = line
+        else:
+            cells.head.update(line)
+    return found
 
 
 def main():
-    found = {}
-    for path in sys.argv[1:] or ["/dev/stdin"]:
-        with open(path, encoding="utf-8") as f:
-            for line in map(json.loads, f):
-                cells = found.setdefault(line["benchmark"], Cells())
-                if "cell" in line:
-                    cells[line["cell"]] = line
-                else:
-                    cells.head.update(line)
-    for name, cells in found.items():
+    for name, cells in read(fileinput.input()).items():
         head = cells.head
         print(f"{name}: {head.get('machine')}; load {head.get('load')} before, {head.get('load_after')} after; "
               f"medians of {head.get('repetitions')}" + ("; quick: it runs, and says nothing of how fast" if head.get("quick") else "") + "\n")

@@ -76,7 +76,6 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 
 const uint32_t lengths[LENGTHS] = {16, 128, 1000};
 struct bench bench;
-static bool calls_only;
 static struct cell *idle;
 
 size_t row_bytes(unsigned length)
@@ -94,21 +93,20 @@ static bool is_floor(const struct step *s)
 /* Streams say nothing about few keys. */
 static bool is_possible(const struct setting *at, const struct step *s)
 {
-    if (s->phase != at->phase || (is_floor(s) && calls_only)) return false;
+    if (s->phase != at->phase) return false;
     return s->kind != STREAM || at->phase == RELOCATION || at->keys == KEYS_MOST;
 }
 
-static bool is_shown(const struct setting *at, const struct step *s)
+static bool is_shown(const struct setting *at)
 {
-    if (run.demo && (s->kind == SET || s->is_busy)) return false;
-    return !(run.demo || run.quick) || (lengths[at->length] == 128 && at->keys != 64);
+    return !run.quick || (lengths[at->length] == 128 && at->keys != 64);
 }
 
 static struct cell *add_cell(const struct setting *at, const struct step *s)
 {
     char keys[24] = "";
     if (at->phase == ACCESS) snprintf(keys, sizeof keys, " keys=%u", at->keys);
-    struct cell *c = run_cell(s, at, is_shown(at, s), "%s length=%" PRIu32 "%s", s->name,
+    struct cell *c = run_cell(s, at, is_shown(at), "%s length=%" PRIu32 "%s", s->name,
                               lengths[at->length], keys);
     cell_text(c, "step", s->name);
     *cell_count(c, "length") = lengths[at->length];
@@ -265,22 +263,13 @@ static void measure_phase(enum phase phase)
 
 int main(int argc, char **argv)
 {
-    const struct args_option more[] = {
-        OPTION_FLAG("--calls-only", &calls_only, 0, "no floors: for a look with a profiler"),
-    };
-    const struct program program = {.name = "two_nodes",
-                                    .about = about,
-                                    .more = more,
-                                    .more_count = 1,
-                                    .quick = 1,
-                                    .demo = 3,
-                                    .full = 3};
     const uint64_t ms = 1000000;
     const size_t values_bytes = FLIGHT_MAX * KEYS_MOST * row_bytes(LENGTHS - 1);
     struct cluster_node n;
     if (cluster_is_node(argc, argv, &n)) return other_node(&n);
     if (node_process_is(argc, argv, RAW_PEER)) raw_peer(values_bytes);
-    run_parse(&program, argc, argv);
+    run_parse(&(struct program){.name = "two_nodes", .about = about, .quick = 1, .full = 3}, argc,
+              argv);
     bench.warm_ns = (run.quick ? 2 : 30) * ms;
     bench.timed_ns = (run.quick ? 8 : 150) * ms;
     bench.single_ns = (run.quick ? 20 : 500) * ms;

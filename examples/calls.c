@@ -76,7 +76,6 @@ static void train_with_an_optimizer(locus *node, locus_worker *worker)
     check(locus_table_rate(node, 1, 0.1));        /* of the table "trained" */
     check(locus_push(worker, &key, 1, gradient)); /* the row takes a step */
     if (locus_step_local(worker, key, point_to_zero, NULL)) puts("the row is at another node");
-    if (locus_step_along(worker, key, gradient, 0.5F, 0)) puts("the row is at another node");
     check(locus_pull_state(worker, &key, 1, row)); /* the values, then the optimizer's state */
     check(locus_set_state(worker, &key, 1, row));
     check(locus_table_steps(node, 1, 100)); /* Adam goes on as after so many */
@@ -142,12 +141,14 @@ static bool fill(void *left, locus_loader *loader, void *batch) /* in the feed's
 }
 static void train_what_a_feed_prepares(locus_worker *worker)
 {
+    enum { AHEAD = 100 }; /* as many batches as take 10 to 100 ms */
     int left = 3;
-    locus_key batches[2][KEYS], *batch;
-    void *portions[2] = {batches[0], batches[1]};
+    locus_key batches[AHEAD][KEYS], *batch;
+    void *portions[AHEAD];
+    for (int i = 0; i < AHEAD; i++) portions[i] = batches[i];
     float rows[KEYS * LENGTH];
     locus_feed *feed;
-    check(locus_feed_open(worker, fill, &left, portions, 2, &feed));
+    check(locus_feed_open(worker, fill, &left, portions, AHEAD, &feed));
     while ((batch = locus_feed_next(feed))) {
         check(locus_pull(worker, batch, KEYS, rows));
         locus_advance_clock(worker);

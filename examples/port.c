@@ -69,6 +69,22 @@ static double train_ported(locus_worker *worker, int first, int end, unsigned se
     return loss;
 }
 
+/* Inputs begin at random values, outputs at zero. Each node sets the rows that it owns. */
+static void set_first_values(locus *node, locus_worker *worker)
+{
+    enum { AT_ONCE = 512 };
+    unsigned seed = (unsigned)locus_rank(node) + 1;
+    locus_key keys[AT_ONCE], from = 0;
+    float rows[AT_ONCE][LENGTH];
+    for (size_t n; (n = locus_owned(node, from, keys, AT_ONCE)) > 0; from = keys[n - 1] + 1) {
+        for (size_t i = 0; i < n; i++)
+            for (int j = 0; j < LENGTH; j++)
+                rows[i][j] = keys[i] < WORDS ? (float)(rand_r(&seed) % 1000 - 500) / 1000 / LENGTH
+                                             : 0;
+        check(locus_set(worker, keys, n, rows[0]));
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct locus_table table = {.name = "inputs and outputs", .rows = 2 * WORDS, .length = LENGTH};
@@ -84,11 +100,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < TOKENS; i++) /* sentences of eight words of one of 400 subjects */
         text[i] = (int)(pow((double)rand() / RAND_MAX, 3) * 49.99) * 400 +
                   (i % 8 ? text[i - 1] : rand()) % 400;
-    for (locus_key w = 0; rank == 0 && w < WORDS; w++) {
-        float row[LENGTH];
-        for (int j = 0; j < LENGTH; j++) row[j] = (float)(rand() % 1000 - 500) / 1000 / LENGTH;
-        check(locus_set(worker, &w, 1, row));
-    }
+    set_first_values(node, worker);
     check(locus_barrier(worker));
     int ahead = argc > 1 ? atoi(argv[1]) % AHEAD_MAX : 256;
     double loss = ahead > 0 ? train_ported(worker, first, first + part, (unsigned)rank, ahead)

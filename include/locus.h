@@ -12,10 +12,12 @@
  *           locus_strerror() names the value, locus_error() is the calling thread's last full
  *           message. A message about a peer starts with "node N (host:port)"; one about a key names
  *           the key and the valid range. A wrong argument returns -EINVAL and changes nothing.
- *           n = 0 does nothing and returns 0. A handle that was closed or freed is refused like
- *           NULL, until 256 others were closed, or the later ones are 1 MiB; a worker's until its
- *           id is opened again. Calls without a return value then do nothing; locus_error() says
- *           why.
+ *           n = 0 does nothing and returns 0.
+ * Handles   A handle that is NULL, or was closed or freed, is refused: the call does nothing,
+ *           locus_error() says why, and a result that can be an error is -EINVAL. (Closing and
+ *           freeing NULL is allowed.) This is to show faults, and does not last: the memory of a
+ *           handle is used again when 256 others were closed since, or others of 1 MiB, and a
+ *           worker's handle is that of the next worker that opens with its id.
  * Output    The library never prints on stdout. It ends the process only if an internal invariant
  *           is violated, or a shard has no memory for what it must remember: then with one sentence
  *           on stderr. A collective that has waited for 10 s says on stderr which nodes it waits
@@ -55,12 +57,12 @@ extern "C" {
 #define LOCUS_API
 #endif
 
+/* The version of this header. */
 #define LOCUS_VERSION_MAJOR 0
 #define LOCUS_VERSION_MINOR 1
 #define LOCUS_VERSION_PATCH 0
 
-/* one node of the cluster; several may live in one process */
-typedef struct locus locus;
+typedef struct locus locus; /* one node of the cluster; several may live in one process */
 typedef struct locus_worker locus_worker; /* one training thread of a node */
 /* a thread that prepares a worker's batches and signals intents for the worker */
 typedef struct locus_loader locus_loader;
@@ -76,7 +78,7 @@ LOCUS_API const char *locus_strerror(int rc);
  * thread's next failing call. */
 LOCUS_API const char *locus_error(void);
 
-/* Limits. Anything above them is -EINVAL. */
+/* Limits of rows, keys, tables and nodes. Anything above them is -EINVAL. */
 #define LOCUS_LENGTH_MAX (UINT32_C(1) << 20) /* floats in a row */
 /* keys in all tables together; 2^29 of one table in each shard */
 #define LOCUS_KEYS_MAX (UINT64_C(1) << 40)
@@ -153,6 +155,8 @@ enum locus_technique {
     LOCUS_FULL_REPLICATION, /* every node holds every row, kept in sync in the background */
 };
 
+/* A node's configuration: its tables, threads and cluster. locus_config_init() fills in the
+ * defaults. */
 struct locus_config {
     const struct locus_table *tables; /* read by locus_open() only */
     size_t table_count;               /* at least 1 */
@@ -175,12 +179,14 @@ struct locus_config {
     uint64_t fingerprint;
 };
 
-/* Fills in the defaults. `size` is the size of the struct that the caller was compiled with. */
+/* Fills a configuration with the defaults. `size` is the size of the struct that the caller was
+ * compiled with. */
 LOCUS_API void locus_config_init_sized(struct locus_config *, size_t size);
 #define locus_config_init(c) locus_config_init_sized((c), sizeof *(c))
 
 /*
- * Joins the cluster; returns when all nodes have joined. The node lives until locus_close().
+ * Joins the cluster, and leaves it. locus_open() returns when all nodes have joined. The node lives
+ * until locus_close().
  *   -EINVAL      an invalid configuration: locus_error() names the field and the value; or nodes
  *                whose configurations differ: it names the field and both values
  *   -ENOMEM      no address space, or no memory for the directory
@@ -202,8 +208,10 @@ LOCUS_API int locus_open(const struct locus_config *, locus **out);
 /* Collective. -EBUSY while workers are open (nothing changes); -ECONNRESET if a peer was lost (the
  * node is closed anyway). NULL is allowed and returns 0. Free distributions before. */
 LOCUS_API int locus_close(locus *);
-LOCUS_API int locus_rank(const locus *);
-LOCUS_API int locus_size(const locus *);
+
+/* What a node knows of itself, its tables and its rows. */
+LOCUS_API int locus_rank(const locus *); /* its number, 0 ... nodes of the cluster - 1 */
+LOCUS_API int locus_size(const locus *); /* the number of nodes */
 /* the number of keys in all tables: valid keys are below it */
 LOCUS_API uint64_t locus_keys(const locus *);
 LOCUS_API int locus_technique_of(const locus *); /* an enum locus_technique */
@@ -214,12 +222,13 @@ LOCUS_API uint32_t locus_length(const locus *, locus_key);
 /* the same with the state of its optimizer */
 LOCUS_API uint32_t locus_state_length(const locus *, locus_key);
 /* Writes at most `max` keys >= from whose main copy is here, in ascending order; returns how many.
- * A snapshot: rows may move meanwhile. To continue: from = last key + 1. */
+ * A snapshot: rows may move meanwhile. To continue: from = last key + 1. First values are set
+ * fastest in this way: by each node those of its own rows, many in a call. */
 LOCUS_API size_t locus_owned(locus *, locus_key from, locus_key *keys, size_t max);
 
-/* Opens a worker, with the lowest free id. If all workers of the node had closed, the first one
- * that opens again waits for the end of a quiesce of the other nodes. -EBUSY if `workers` of the
- * configuration are open already; -ECONNRESET if a peer was lost. */
+/* Opens a worker, with the lowest free id. Waits for the end of a collective to which all other
+ * workers of the node have come; if all have closed, for the end of a quiesce of the other nodes.
+ * -EBUSY if `workers` of the configuration are open already; -ECONNRESET if a peer was lost. */
 LOCUS_API int locus_worker_open(locus *, locus_worker **out);
 /* Waits for the worker's operations; its intents end; it counts as arrived at later collectives.
  * -EDEADLK inside a read section, -EBUSY while a loader is open: nothing changes. If an operation
@@ -257,13 +266,15 @@ LOCUS_API int locus_push(locus_worker *, const locus_key *keys, size_t n, const 
 LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const float *values);
 
 /*
- * Optimizers. Nodes, and workers of a node, that step copies of one row at the same time do not see
- * each other's steps until copies are synchronized. Then the changes of the values are added up
- * (one step may instead be made once more, where the row is), and the state becomes that of all
- * steps, one after the other: nothing is lost, counted twice or blown up, however many there are.
- * All calls that read or write values leave the state out, except these two, for which a row is
- * locus_state_length() floats: the values, then the state (m before v). Without an optimizer they
- * are locus_pull() and locus_set().
+ * Reads and writes rows with the state of their optimizer, and sets rates.
+ *
+ * Nodes, and workers of a node, that step copies of one row at the same time do not see each
+ * other's steps until copies are synchronized. Then the changes of the values are added up (one
+ * step may instead be made once more, where the row is), and the state becomes that of all steps,
+ * one after the other: nothing is lost, counted twice or blown up, however many there are. All
+ * calls that read or write values leave the state out, except locus_pull_state() and
+ * locus_set_state(), for which a row is locus_state_length() floats: the values, then the state (m
+ * before v). Without an optimizer they are locus_pull() and locus_set().
  */
 LOCUS_API int locus_pull_state(locus_worker *, const locus_key *keys, size_t n, float *rows);
 LOCUS_API int locus_set_state(locus_worker *, const locus_key *keys, size_t n, const float *rows);
@@ -277,10 +288,10 @@ LOCUS_API int locus_table_rate(locus *, unsigned table, double rate);
 LOCUS_API int locus_table_steps(locus *, unsigned table, uint64_t steps);
 
 /*
- * Pull, push and set without waiting. Arrays of keys and values belong to locus until the ticket
- * is done; a ticket of 0 is done already. Operations of one worker on one key take effect in
- * program order (Lapse, Theorem 3 says what would break otherwise). The call waits if too many
- * operations are in flight.
+ * Pull, push and set without waiting for other nodes. Arrays of keys and values belong to locus
+ * until the ticket is done; a ticket of 0 is done already. Operations of one worker on one key take
+ * effect in program order (Lapse, Theorem 3 says what would break otherwise). The call waits if too
+ * many operations are in flight.
  */
 LOCUS_API int locus_pull_async(locus_worker *, const locus_key *keys, size_t n, float *values,
                                locus_ticket *);
@@ -316,44 +327,49 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
  * take this node for lost.
  *   -EAGAIN  not held here, or an operation of this worker on the key may be under way (sometimes
  *            reported for other keys): `change` was not called; pull and push instead
- *   -EINVAL, -ECONNRESET, -ENOMEM  as above; -ENOMEM: `change` may have been called, with no effect
+ *   -EINVAL, -ECONNRESET  as for locus_push()
+ *   -ENOMEM  the same; `change` may have been called, with no effect
  */
 typedef void locus_change(void *context, float *row, uint32_t length);
 LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void *context);
 
 /*
- * The same for a row of a table with an optimizer: calls `gradient` once, with your context, the
- * values, and an array of `length` floats, all of which it must write: the gradient, with which the
- * row then takes a step; `gradient` is bound as `change` is. locus_change_local() is for tables without an optimizer, this for those
- * with one: otherwise -EINVAL.
+ * Steps a row in place by its table's optimizer, if this node holds the row. A table without an
+ * optimizer is -EINVAL: for such rows there is locus_change_local().
+ *
+ * locus_step_local() calls `gradient` once, with your context, the row's values, and an array of
+ * `length` floats, all of which it must write: the gradient with which the row then takes a step.
+ * `gradient` runs with the row locked: it must be short, must return (not by longjmp or an
+ * exception), must call no function of locus, and must not wait for a thread that may be in one.
+ * Whoever needs the row waits meanwhile.
+ *
+ *   -EAGAIN  not held here, or an operation of this worker on the key may be under way (sometimes
+ *            reported for other keys): nothing was done; pull, and push the gradient instead
+ *   -EINVAL, -ECONNRESET  as for locus_push()
+ *   -ENOMEM  the same; `gradient` may have been called, with no effect
  */
 typedef void locus_gradient(void *context, const float *values, float *gradient, uint32_t length);
 LOCUS_API int locus_step_local(locus_worker *, locus_key, locus_gradient *, void *context);
-/* The same with the gradient scale * direction + decay * row, computed in floats; with decay 0 the
- * row is left out. It is written nowhere: this is the cheapest step. `direction` has the row's
- * `length` floats, none of which are the row's own. */
-LOCUS_API int locus_step_along(locus_worker *, locus_key, const float *direction, float scale,
-                               float decay);
 
-/* Starts to fetch rows that are held here into the processor's cache, for an access within about a
- * microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. A hint: returns
- * at once, and does nothing if a key is out of range. At most 64 keys have an effect. */
+/* Starts to fetch rows that are held here into the processor's cache. It is for an access within
+ * about a microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. A hint:
+ * returns at once, and does nothing if a key is out of range. At most 64 keys have an effect. */
 LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
 
 /*
- * Reading in place. Pointers from locus_view() stay valid until the matching locus_read_end().
- * Values may change while they are read, if others write them (ThreadSanitizer reports that;
- * PREFIX/share/locus/tsan.suppressions tells it that this is allowed). A row that moves away stops
- * changing. Sections may nest. Inside a section, a call that would or might wait returns -EDEADLK
- * and has done nothing: for rows that are not here, or if too many operations are under way. No
- * call waits for a row that leaves in the middle of it: a pull is refused then (some values may
- * have been written), and the rest of a push or set of several keys follows the rows and is as
- * complete for this worker as what was done here. Memory of rows that left is not reused while a
- * section that could see it is open. So keep sections short (a batch, not an epoch): if more rows
- * arrive during a section than a table has keys, and 65,536 more (of rows above 4 KiB as many as
- * 256 MiB hold, at least 64), the node accepts no further rows, and does not answer other nodes,
- * until the section ends: after 2 s it says so on stderr, after peer_timeout_s they take it for
- * lost.
+ * Reads rows in place, without a copy. Pointers from locus_view() stay valid until the matching
+ * locus_read_end(). Values may change while they are read, if others write them (ThreadSanitizer
+ * reports that; PREFIX/share/locus/tsan.suppressions tells it that this is allowed). A row that
+ * moves away stops changing. Sections may nest. Inside a section, a call that would or might wait
+ * returns -EDEADLK and has done nothing: for rows that are not here, or if too many operations are
+ * under way. No call waits for a row that leaves in the middle of it: a pull is refused then (some
+ * values may have been written), and the rest of a push or set of several keys follows the rows and
+ * is as complete for this worker as what was done here. Memory of rows that left is not reused
+ * while a section that could see it is open. So keep sections short (a batch, not an epoch): if
+ * more rows arrive during a section than a table has keys, and 65,536 more (of rows above 4 KiB as
+ * many as 256 MiB hold, at least 64), the node accepts no further rows, and does not answer other
+ * nodes, until the section ends: after 2 s it says so on stderr, after peer_timeout_s they take it
+ * for lost.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
 /* NULL: not held here, no such key, no section, a table of LOCUS_BF16, or an operation of this
@@ -364,20 +380,19 @@ LOCUS_API const float *locus_view(locus_worker *, locus_key);
 LOCUS_API void locus_read_end(locus_worker *);
 
 /*
- * Reads rows in place if this node holds all of them, and otherwise pulls all into `copies`, where
- * they lie one after the other: who signaled them ahead mostly copies nothing. rows[i] becomes the
- * row of keys[i]. Equal keys have the same row in place, and each its own copy.
+ * Reads rows in place if they are all here, and otherwise pulls them. These copies lie in `copies`,
+ * one after the other; who signaled the rows ahead mostly copies nothing. rows[i] becomes the row
+ * of keys[i]. Equal keys have the same row in place, and each its own copy.
  *   1            in place: until the locus_read_end() that ends the section which this call began
  *   0            they are copies, or `copies` is NULL and one is not here: no section was begun
- *   -EDEADLK...  as locus_pull() says it
+ *   -EINVAL, -ECONNRESET, -EDEADLK, -ENOMEM  as for locus_pull()
  */
 LOCUS_API int locus_read_rows(locus_worker *, const locus_key *keys, size_t n, float *copies,
                               const float **rows);
 
 /*
- * Batches: what a training step does around its accesses. It finds the distinct keys among its
- * indices and pulls each row once; it gathers the rows where the batch wants them; and it adds up
- * the gradients of each row before it pushes them.
+ * Finds a batch's distinct keys, gathers rows, and adds up gradients. So a training step pulls each
+ * row of its batch once, has it wherever the batch wants it, and pushes one gradient a row.
  *
  *     locus_distinct(keys, n, locus_keys(node), distinct, places, &count);
  *     locus_pull(w, distinct, count, rows);
@@ -387,10 +402,11 @@ LOCUS_API int locus_read_rows(locus_worker *, const locus_key *keys, size_t n, f
  *     locus_push(w, distinct, count, sums);
  */
 #define LOCUS_THREADS_MAX 64
-/* From now on, `threads` threads do this worker's calls with many keys, and the two below: the
- * caller's, and helpers that the library has. Until it closes; 1 at first. Results are the same:
- * the caller's thread alone does a set, or a push of steps, of few keys or with a key twice; and
- * such a push of sums on a node without others that has one worker, whose rows have no latches.
+/* From now on, `threads` threads do this worker's calls with many keys, locus_gather() and
+ * locus_scatter_add(): the caller's, and helpers that the library has. Until it closes; 1 at first.
+ * Results are the same: the caller's thread alone does a set, or a push of steps, of few keys or
+ * with a key twice; and such a push of sums on a node without others that has one worker, whose
+ * rows have no latches.
  *   -EINVAL  0, or above LOCUS_THREADS_MAX
  *   -ENOMEM  no memory, or no threads: nothing changes */
 LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
@@ -413,10 +429,10 @@ LOCUS_API int locus_gather(locus_worker *, const float *rows, size_t count, uint
 LOCUS_API int locus_scatter_add(locus_worker *, const float *values, size_t n, uint32_t length,
                                 const int64_t *places, size_t count, float *sums);
 
-/* Intents and clocks (AdaPM, Section 3). An intent says: this worker will access these keys while
- * its clock is in [start, end). The call never blocks and never touches the network. Intents may
- * overlap, repeat and be extended. A start in the past counts as now; an intent whose end is in the
- * past is ignored.
+/* Says ahead which keys a worker will access: its intent (AdaPM, Section 3). It will access them
+ * while its clock is in [start, end). The call never blocks and never touches the network. Intents
+ * may overlap, repeat and be extended. A start in the past counts as now; an intent whose end is in
+ * the past is ignored.
  *   -EINVAL   end <= start, a key out of range: nothing was recorded
  *   -ENOBUFS  more than LOCUS_WAITING_KEYS_MAX keys of this node wait for their start, where nodes
  *             act on intents: nothing of the call is recorded; accesses still work
@@ -438,28 +454,31 @@ LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_cl
  * themselves continue. Keys that are not kept are ignored. Never blocks. Errors as for
  * locus_intent(). */
 LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
+
 /*
- * Bounded staleness (Ho et al., 2013; AdaPM, Appendix A.3). Waits until all copies of rows on this
- * node, replicas and main copies, hold every update and every set (asynchronous ones, too) that any
- * worker of the cluster began before its clock reached clock(w) - staleness, where w is the caller.
- * Everything that the caller accesses until it next advances its clock is then as fresh as that,
- * without any further check. locus_advance_clock() never waits. Calling this once a clock gives SSP
- * with a staleness of s, BSP with 0, and ESSP with LOCUS_REPLICATE and intents for ever. The first
- * call on any node switches it on for the cluster: from then on each clock costs two entries of 40
- * bytes from each shard to each other node; before that nothing. The clock of a closed worker
- * counts as infinite, that of an id that was never opened as 0. A worker that opens again begins at
- * 0; calls do not wait for it until it has passed the clock that its node reported last while it
- * had workers, nor at clocks that others have come to before that. On a cluster of one that is the
- * lowest clock of its workers at the last call, opening or closing. All workers
- * must keep advancing their clocks: a worker that waits in a collective while others wait for its
- * clock waits for ever. After 10 s, and then every 10 s, the call says on stderr which node it
- * waits for, and at which clock.
+ * Waits until copies here are fresh enough: bounded staleness (Ho et al., 2013; AdaPM, Appendix
+ * A.3). That is, until all copies of rows on this node, replicas and main copies, hold every update
+ * and every set (asynchronous ones, too) that any worker of the cluster began before its clock
+ * reached clock(w) - staleness, where w is the caller. Everything that the caller accesses until it
+ * next advances its clock is then as fresh as that, without any further check.
+ * locus_advance_clock() never waits. Calling this once a clock gives SSP with a staleness of s, BSP
+ * with 0, and ESSP with LOCUS_REPLICATE and intents for ever. The first call on any node switches
+ * it on for the cluster: from then on each clock costs two entries of 40 bytes from each shard to
+ * each other node; before that nothing. The clock of a closed worker counts as infinite, that of an
+ * id that was never opened as 0. A worker that opens again begins at 0; calls do not wait for it
+ * until it has passed the clock that its node reported last while it had workers, nor at clocks
+ * that others have come to before that. On a cluster of one that is the lowest clock of its workers
+ * at the last call, opening or closing. All workers must keep advancing their clocks: a worker that
+ * waits in a collective while others wait for its clock waits for ever. After 10 s, and then every
+ * 10 s, the call says on stderr which node it waits for, and at which clock.
  *   -EINVAL      a negative staleness
  *   -EDEADLK     inside a read section
  *   -ECONNRESET  a node was lost: locus_error() names it
  */
 LOCUS_API int locus_bound(locus_worker *, locus_clock staleness);
-/* returns the new clock; clocks start at 0 */
+
+/* A worker's clock, which intents and bounds speak of. It is the program's: it mostly counts steps.
+ * It starts at 0; locus_advance_clock() adds 1 and returns the new clock. */
 LOCUS_API locus_clock locus_advance_clock(locus_worker *);
 LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thread */
 
@@ -470,26 +489,33 @@ LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thr
 LOCUS_API int locus_localize(locus_worker *, const locus_key *, size_t n);
 LOCUS_API int locus_localize_async(locus_worker *, const locus_key *, size_t n, locus_ticket *);
 
-/* A data loader: a thread that prepares batches ahead and signals for a worker. A worker may have
- * any number of loaders; close them before the worker. */
+/* Signals intents for a worker from another thread: a loader, which prepares batches ahead. A
+ * worker may have any number of loaders; close them before the worker. locus_loader_intent() is as
+ * locus_intent(), whose clocks are the worker's. */
 LOCUS_API int locus_loader_open(locus_worker *, locus_loader **out);
 LOCUS_API int locus_loader_intent(locus_loader *, const locus_key *, size_t n, locus_clock start,
                                   locus_clock end);
 LOCUS_API int locus_loader_close(locus_loader *); /* NULL is allowed: 0 */
 
 /*
- * A worker's feed: a thread with a loader of the worker prepares portions of work, some ahead of
- * the worker, and signals intent for them. A portion is what you make of it, mostly a batch. The
- * thread is a few portions ahead at first, later about as many as the worker has had, at most
- * `depth` - 1 beside the one that the worker has; then it waits.
+ * Has a thread prepare a worker's batches, and signal their intents ahead: a feed. The thread has a
+ * loader of the worker, and prepares portions of work. A portion is what you make of it, mostly a
+ * batch. The thread is a few portions ahead at first, later about as many as the worker has had, at
+ * most `depth` - 1 beside the one that the worker has; then it waits.
+ *
+ * Choose `depth` so that its portions take the worker 10 to 100 ms: a few for batches of 10 ms,
+ * thousands for steps of 10 us. A row needs two rounds of the manager to come, of some milliseconds
+ * each, and more where cores are shared: what was announced later than that is late, and the worker
+ * waits for the network. Further ahead costs memory alone: portions, and keys whose intents wait,
+ * at most LOCUS_WAITING_KEYS_MAX on a node. Rows do not come earlier for it.
  */
 typedef struct locus_feed locus_feed;
-/* Prepares the next portion, on the feed's thread: what is in it from before is yours to use again.
- * Returns false at the end: the portion is not used. */
+/* A locus_fill prepares the next portion, on the feed's thread: what is in it from before is yours
+ * to use again. Returns false at the end: the portion is not used. */
 typedef bool locus_fill(void *context, locus_loader *, void *portion);
 /* `portions`: `depth` pointers to portions; the array and they are the feed's until it closes.
  * Without a worker (NULL) the loader is NULL, and nothing can be signaled.
- *   -EINVAL  no function, no portions, depth 0, a worker that is closed
+ *   -EINVAL  no function, no portions, depth 0
  *   -EPERM   in a child that was forked
  *   -EAGAIN  no thread could be started
  *   -ENOMEM  no memory */
@@ -499,22 +525,20 @@ LOCUS_API int locus_feed_open(locus_worker *w, locus_fill *fill, void *context, 
  * that cannot be used: locus_error() says why. By the worker's thread. */
 LOCUS_API void *locus_feed_next(locus_feed *);
 /* Ends the thread, wherever it is, and waits until it has prepared its portion. By the worker's
- * thread, before the worker closes. NULL is allowed: 0. -EINVAL: it is closed already. -EPERM: in a
- * child that was forked. */
+ * thread, before the worker closes. NULL is allowed: 0. -EPERM: in a child that was forked. */
 LOCUS_API int locus_feed_close(locus_feed *);
 
 /*
- * Sampling (NuPS, Section 4): rows whose keys are drawn at random, for example negative samples.
- * The manager draws the keys, so it can fetch the rows in time, use fetched rows several times, or
- * choose among rows that are here. The distribution's conformity level says how far it may go.
- * Local calls: every node registers the same distribution for itself.
+ * Rows whose keys are drawn at random, such as negative samples (NuPS, Section 4). The manager
+ * draws the keys, so it can fetch the rows in time, use fetched rows several times, or choose among
+ * rows that are here. The distribution's conformity level says how far it may go.
  */
 typedef struct locus_distribution locus_distribution;
 typedef uint64_t locus_sample;
 
-/* What a worker's samples from a distribution promise, in the order in which they are prepared.
- * Samples of different workers and nodes are independent at the first two levels. From level to
- * level quality falls and speed rises. */
+/* What samples from a distribution promise. It is said of one worker's samples, in the order in
+ * which they are prepared; those of different workers and nodes are independent at the first two
+ * levels. From level to level quality falls and speed rises. */
 enum locus_conformity {
     LOCUS_CONFORM, /* independent draws, all of them intended when the sample is prepared */
     /* reuse: a pool of 250 independently drawn keys is used 16 times, each time in another random
@@ -535,16 +559,17 @@ enum locus_conformity {
  * then have at least twice as many keys as the sample for which they are filled. */
 enum { LOCUS_WITHOUT_REPLACEMENT = 1 };
 
+/* Limits of a worker's samples. */
 #define LOCUS_SAMPLES_MAX 4096          /* samples that a worker has open */
 #define LOCUS_SAMPLE_KEYS_MAX (1 << 24) /* keys in a sample */
 
 /*
- * Registers a distribution over the keys first ... first + count - 1: all equally likely, or in
- * proportion to weights[0 ... count - 1], which only this call reads. All rows of the range must
- * have the same length; otherwise use one distribution for each length. Memory: 16 bytes a key if
- * weighted, nothing a key if uniform; 0.8 KB for each of the node's workers, and 2 KB a pool, more
- * for large samples without replacement. (During registration a weighted one takes 16 more bytes a
- * key.)
+ * Registers a distribution from which keys are drawn. Every node registers the same one for itself.
+ * It is over the keys first ... first + count - 1: all equally likely, or in proportion to
+ * weights[0 ... count - 1], which only this call reads. All rows of the range must have the same
+ * length; otherwise use one distribution for each length. Memory: 16 bytes a key if weighted,
+ * nothing a key if uniform; 0.8 KB for each of the node's workers, and 2 KB a pool, more for large
+ * samples without replacement. (During registration a weighted one takes 16 more bytes a key.)
  *   -EINVAL  count 0, a range beyond the last key, rows of different lengths, a weight that is
  *            negative, infinite or not a number, weights that are all zero, an unknown level or
  *            flag: locus_error() says which and where
@@ -562,7 +587,7 @@ LOCUS_API int locus_distribution_weighted(locus *, locus_key first, const double
  * Must be called before the first sample, otherwise -EBUSY. By default the seed is the number of
  * distributions that the node has registered before. */
 LOCUS_API int locus_distribution_seed(locus_distribution *, uint64_t seed);
-/* The same for one worker of this node, at any time and from any thread: from now on the worker and
+/* The seed of one worker of this node, at any time and from any thread: from now on the worker and
  * its loaders draw as if nothing had been prepared before. With a seed for each epoch, training
  * that resumes from a checkpoint draws what it would have drawn. -EINVAL: there is no such
  * worker */
@@ -572,10 +597,11 @@ LOCUS_API int locus_distribution_seed_worker(locus_distribution *, int worker, u
 LOCUS_API void locus_distribution_free(locus_distribution *);
 
 /*
- * Prepares a sample of n keys that the worker will pull, and may push, while its clock is in
- * [start, end). Signals intent for the rows that shall come here, as locus_intent() does. Returns
- * at once: never waits for the network or for rows to arrive. A start in the past counts as now.
- * n = 0 gives the sample 0, which has no keys.
+ * Prepares, pulls and ends samples of random keys. locus_prepare_sample() makes one of n keys that
+ * the worker will pull, and may push, while its clock is in [start, end). It signals intent for the
+ * rows that shall come here, as locus_intent() does, and returns at once: never waits for the
+ * network or for rows to arrive. A start in the past counts as now. n = 0 gives the sample 0, which
+ * has no keys.
  *   -EINVAL   end <= start; n above LOCUS_SAMPLE_KEYS_MAX; without replacement, n above the number
  *             of keys that have a weight above 0; a distribution of another node
  *   -ENOBUFS  LOCUS_SAMPLES_MAX samples of this worker are open: finish some
@@ -600,10 +626,10 @@ LOCUS_API int locus_pull_sample(locus_worker *, locus_sample, size_t n, locus_ke
 LOCUS_API int locus_finish_sample(locus_worker *, locus_sample);
 
 /*
- * Collectives: all `workers` of every node must make the same call. It waits for workers that have
- * not opened yet. A worker that has closed counts as arrived, until its id is opened again: a
- * collective that the others begin after locus_worker_open() has returned waits for it. Collectives
- * wait as long as all peers live.
+ * Calls that all workers of all nodes make together: collectives. All `workers` of every node must
+ * make the same call. It waits for workers that have not opened yet. A worker that has closed
+ * counts as arrived, until its id is opened again: a collective that the others begin after
+ * locus_worker_open() has returned waits for it. Collectives wait as long as all peers live.
  *   -EDEADLK  inside a read section: the caller did not arrive
  *   -EINVAL   other workers are waiting in a different collective: the caller did not arrive
  */
@@ -617,17 +643,18 @@ LOCUS_API int locus_quiesce(locus_worker *);
  * worker's id, so sums are the same in every run. -EINVAL: also n above LOCUS_SUM_MAX, or an n that
  * differs from other workers' (from that of another node: then on all nodes). */
 LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
+
 /*
- * Checkpoints (docs/guides/checkpoints.md). locus_checkpoint() waits for the caller's asynchronous
- * operations, and for all workers to arrive; then it writes all rows to a new folder in
- * `directory`, which all nodes must see. The older checkpoint stays until the new one is complete
- * on the disk, whatever happens meanwhile; the newest three are kept (LOCUS_CHECKPOINTS in the
- * environment: another number). Loaders may go on signaling. A worker that opens meanwhile waits
- * for the end. Nothing else in `directory` is removed. locus_restore() sets all rows to
- * those of the newest checkpoint in `directory` that is whole (or of `directory` itself, if it is a
- * checkpoint), and all other rows to zero; a newer one that is damaged is named on stderr. It works
- * with any number of nodes and shards and with any technique. Tables are matched by name. A
- * checkpoint holds no clocks, intents or samples.
+ * Writes all rows to a checkpoint, and restores them: collectives (docs/guides/checkpoints.md).
+ * locus_checkpoint() waits for the caller's asynchronous operations, and for all workers to arrive;
+ * then it writes all rows to a new folder in `directory`, which all nodes must see. The older
+ * checkpoint stays until the new one is complete on the disk, whatever happens meanwhile; the
+ * newest three are kept (LOCUS_CHECKPOINTS in the environment: another number). Loaders may go on
+ * signaling. Nothing else in `directory` is
+ * removed. locus_restore() sets all rows to those of the newest checkpoint in `directory` that is
+ * whole (or of `directory` itself, if it is a checkpoint), and all other rows to zero; a newer one
+ * that is damaged is named on stderr. It works with any number of nodes and shards and with any
+ * technique. Tables are matched by name. A checkpoint holds no clocks, intents or samples.
  *
  * If the call fails, it fails for every worker on every node, with one sentence that names the node
  * and the file. Nothing has changed then, unless a node was lost, or the sentence says that rows
@@ -641,14 +668,14 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  */
 LOCUS_API int locus_checkpoint(locus_worker *, const char *directory);
 LOCUS_API int locus_restore(locus_worker *, const char *directory);
-/* The same, and the checkpoint has a record, such as how far training had come: the `bytes` bytes
- * that the open worker of rank 0 with the lowest id gives. -EINVAL: also more than
+/* As locus_checkpoint(), and the checkpoint has a record, such as how far training had come: the
+ * `bytes` bytes that the open worker of rank 0 with the lowest id gives. -EINVAL: also more than
  * LOCUS_RECORD_MAX. */
 LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *record,
                                     size_t bytes);
-/* Every worker gets the checkpoint's record; with `record` NULL only its length. *bytes is the room
- * for it, and afterwards its length, 0 if there is none. -EINVAL: also a record for which there is
- * no room: nothing has changed. */
+/* As locus_restore(), and every worker gets the checkpoint's record; with `record` NULL only its
+ * length. *bytes is the room for it, and afterwards its length, 0 if there is none. -EINVAL: also a
+ * record for which there is no room: nothing has changed. */
 LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *record,
                                  size_t *bytes);
 
@@ -680,9 +707,9 @@ struct locus_stats {
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);
 #define locus_stats_read(n, s) locus_stats_read_sized((n), (s), sizeof *(s))
 
-/* A distribution on this node since locus_open(). For times, count[i] is the number that lasted
- * from 2^i up to 2^(i+1) nanoseconds, in the last bucket that or longer. For hops, count[i] is the
- * number that took i hops, in the last bucket that or more. */
+/* Histograms of times, hops and replicas' ages on this node since locus_open(). For times, count[i]
+ * is the number that lasted from 2^i up to 2^(i+1) nanoseconds, in the last bucket that or longer.
+ * For hops, count[i] is the number that took i hops, in the last bucket that or more. */
 enum { LOCUS_HISTOGRAM_BUCKETS = 40 };
 struct locus_histogram {
     uint64_t count[LOCUS_HISTOGRAM_BUCKETS];
@@ -703,11 +730,11 @@ enum locus_histogram_kind {
 LOCUS_API int locus_histogram_read(const locus *, enum locus_histogram_kind,
                                    struct locus_histogram *);
 
-/* A value of yours, such as a loss, now: a point of the curve of that name (1 to 31 printable ASCII
- * characters, without " and \), which `locus report` draws. Nodes that use the same name have a
- * line each, the first eight of them. Without LOCUS_REPORT, and with a value
- * that is not finite, nothing happens. On any thread; may wait for the disk, and a full one ends
- * the report and nothing else. -EINVAL: a name that cannot be. */
+/* Adds a point, such as a loss, to a curve of the run's report: the value now, on the curve of that
+ * name (1 to 31 printable ASCII characters, without " and \), which `locus report` draws. Nodes
+ * that use the same name have a line each, the first eight of them. Without LOCUS_REPORT, and with
+ * a value that is not finite, nothing happens. On any thread; may wait for the disk, and a full one
+ * ends the report and nothing else. -EINVAL: a name that cannot be. */
 LOCUS_API int locus_report_value(const locus *, const char *curve, double value);
 
 #ifdef __cplusplus

@@ -869,7 +869,7 @@ def gain(_):
     head, bar, group, left, unit = 94, 20, 70, 240, 120  # pixels; unit: of one node's speed
     ways = (("rows stay at home", "#b0b0b0"), ("locus", "#2a6fb0"))
     section = (ROOT / "README.md").read_text(encoding="utf-8").split("## What it brings")[1].split("\n## ")[0]
-    measured = re.search(r"Measured at (.*? \d{4})\.", section, re.S)[1].replace("\n", " ")
+    measured = re.search(r"All nodes were (.*? \d{4}\))\.", section, re.S)[1].replace("\n", " ")
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.split("\n") if line.startswith("|")]
     rows = [line for line in cells if re.search(r"\d", line[-1])]
     height = head + group * len(rows) + 50

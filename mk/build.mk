@@ -85,7 +85,7 @@ LINK = $(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $1
 
 # $(call PROGRAM,<folder>,<name>,<result>,<root>,<archives>,<libraries and flags>)
 define PROGRAM
-$3: $$(call objects,$4,$$(wildcard $1/$2.c $1/$2/*.c) $$(call shared,$1)) $5 $$(if $$(filter test/tsan,$1),,$4/lib/liblocus.a)
+$3: $$(call objects,$4,$$(wildcard $1/$2.c $1/$2/*.c) $$(call shared,$1)) $5 $$(if $$(filter test/tsan bench/local_access,$1 $1/$2),,$4/lib/liblocus.a)
 	$$(call say,LINK,$$(@:build/%=%))
 	@mkdir -p $$(@D)
 	$$(call LINK,$6 $$(LINK_$1/$2))
@@ -125,6 +125,9 @@ PLATFORM_PARTS := $(addprefix bench/scale/,platform.c virtual.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
 SIM_PARTS := test/sim/fibers.c test/sim/protocol/joined.c
 $(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))
+# On the shared library: LD_LIBRARY_PATH gives it another build's, to compare them.
+LINK_bench/local_access = -L$(B)/lib -llocus -Wl,-rpath,'$$ORIGIN/../lib'
+$(B)/bench/local_access: $(SO)
 $(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(call objects,$(B)-fibers,$(SIM_PARTS)) $(APPS_LIB))))
 $(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) $(SIM_PARTS) $(PLATFORM_PARTS)) \
                    $(B)/lib/libparts.a $(APPS_LIB) $(B)-fibers/lib/liblocus.a

@@ -46,17 +46,14 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
             -Wpointer-arith -Wwrite-strings
 
-# All objects are position independent: one set serves liblocus.a and liblocus.so, and the archive may become part of
-# somebody's shared object. Only what LOCUS_API marks is visible outside. No -march: what needs newer instructions
-# asks the processor when it runs. No object depends on where the tree stands: a cache of objects serves every clone.
+# All objects are position independent: one set serves liblocus.a, which our programs link, and liblocus.so. Only what
+# LOCUS_API marks is visible outside. No -march: what needs newer instructions asks the processor when it runs. No object
+# depends on where the tree stands: a cache of objects serves every clone.
 BASE_CFLAGS  := -std=gnu11 -D_GNU_SOURCE -Iinclude $(WARNINGS) $(WERROR) -pthread -fPIC -fvisibility=hidden \
                 -ffile-prefix-map=$(CURDIR)=. $(SAN_CFLAGS_$(SAN))
 BASE_LDFLAGS := -pthread -Wl,--as-needed $(filter -fsanitize=%,$(SAN_CFLAGS_$(SAN)))
 
-# What the library may need of others; --as-needed drops what it does not use (yet). The same two lists are in
-# locus.pc for static linking. hwloc is named directly: the static line of its own .pc asks for libudev, of which Debian
-# has no archive, and which the shared libhwloc brings by itself; so is libmicrohttpd, whose line asks for gnutls and all
-# that it is made of, and which speaks plain HTTP here.
+# What the library may need of others; --as-needed drops what it does not use (yet).
 PKGS := liburing ck libsodium jansson
 LIBS := -lmicrohttpd -lnng -lmbedtls -lmbedx509 -lmbedcrypto -lhwloc -lm
 PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS) 2>/dev/null),-luring -lck -lsodium -ljansson)
@@ -101,7 +98,7 @@ endif
 
 # Loops that become vectors, square roots among them; the same to the bit on all processors. With a sanitizer they do not.
 FLAGS_src/store/row_steps := -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
-FLAGS_src/store/bf16 := $(FLAGS_src/store/row_steps)
+FLAGS_src/base/bf16 := $(FLAGS_src/store/row_steps)
 FLAGS_apps/common/params := $(FLAGS_src/store/row_steps)
 
 # $(call flags_of,<source>)

@@ -1,8 +1,7 @@
 # make install PREFIX=/usr/local DESTDIR=
 #
-# locus.pc finds its prefix from where it stands itself, so that an installed tree can be moved.
-
-OBJCOPY    ?= objcopy
+# locus.pc finds its prefix from where it stands itself, so that an installed tree can be moved. It is for the shared library
+# alone: there is no archive, for two libraries that it would need have none, or none that links (libudev, gnutls).
 
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
@@ -23,25 +22,15 @@ libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)
 Name: locus
 Description: adaptive parameter manager for distributed machine learning
 Version: $(VERSION)
-Requires.private: $(PKGS)
 Cflags: -I$${includedir}
 Libs: -L$${libdir} -llocus
-Libs.private: $(LIBS) -pthread
 endef
 export PC_TEXT
-
-# Names that the header does not declare stay inside: a program that links the archive may have any of them itself.
-$(B)/installed/liblocus.a: $(B)/lib/liblocus.a
-	$(call say,AR,installed/liblocus.a)
-	@rm -rf $(@D) && mkdir -p $(@D)
-	$(Q)$(LD) -r -o $(@D)/locus.o --whole-archive $<
-	$(Q)$(OBJCOPY) --localize-hidden $(@D)/locus.o
-	$(Q)$(AR) rcs $@ $(@D)/locus.o
 
 # The package finds the library through a link beside itself, which is relative: the tree can be moved.
 PYTHON_FILES = $(wildcard python/locus/*.py python/locus/*/*.py) python/locus/py.typed
 
-install: lib programs $(B)/installed/liblocus.a $(MAN)/man3/locus_open.3 $(MAN_COMMANDS) $(MAN_PROGRAMS) $(MAN_PYTHON) ## headers, libraries, locus.pc, programs, manuals, the Python package (PREFIX=, DESTDIR=)
+install: lib programs $(MAN)/man3/locus_open.3 $(MAN_COMMANDS) $(MAN_PROGRAMS) $(MAN_PYTHON) ## headers, the library, locus.pc, programs, manuals, the Python package (PREFIX=, DESTDIR=)
 	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SHAREDIR)' \
 	    '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man3'
@@ -52,7 +41,6 @@ install: lib programs $(B)/installed/liblocus.a $(MAN)/man3/locus_open.3 $(MAN_C
 	install -m 644 $(MAN)/man3/*.3 '$(DESTDIR)$(MANDIR)/man3'
 	install -m 644 mk/tsan.suppressions '$(DESTDIR)$(SHAREDIR)/tsan.suppressions'
 	install -m 644 include/locus.h include/locus_schedule.h '$(DESTDIR)$(INCLUDEDIR)'
-	install -m 644 $(B)/installed/liblocus.a '$(DESTDIR)$(LIBDIR)/liblocus.a'
 	install -m 755 $(SO).$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(VERSION)'
 	ln -sf liblocus.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(SOVERSION)'
 	ln -sf liblocus.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so'

@@ -42,7 +42,7 @@ soak: deps ## the long tests, SOAK_SECONDS each, under every sanitizer
 	@LOCUS_TEST_SECONDS=$(SOAK_SECONDS) scripts/check.sh --soak $(STAGES)
 
 # small_steps is a trainer that price.py runs.
-MEASURING := $(filter-out %/small_steps,$(BENCHES)) bench/price.py
+MEASURING := $(filter-out %/small_steps,$(BENCHES)) bench/price.py bench/local.py
 
 bench: deps ## all benchmarks in full; results in build/bench-results/
 	@$(MAKE) programs benches
@@ -51,12 +51,12 @@ bench: deps ## all benchmarks in full; results in build/bench-results/
 bench-quick: programs benches ## do all benchmarks run? their figures say nothing
 	@scripts/bench.sh --quick $(MEASURING) $(LAB)
 
-bench-demo: deps-build ## what a local access costs next to a plain array: a short table
-	@$(MAKE) benches
-	@$(B)/bench/local_access --demo | bench/report.py
+bench-local: deps-build ## what local accesses cost: a table and a picture, in two minutes (BESIDE=another build or prefix, OUT=folder)
+	@$(MAKE) $(B)/bench/local_access
+	@bench/local.py --build '$(B)' $(if $(BESIDE),--beside '$(BESIDE)') $(if $(OUT),--out '$(OUT)')
 
 papers: deps ## the papers' results on modelled machines: lab/papers.md, ctr.md, gnn.md (DATA=folder; what is there already stays)
 	@$(MAKE) $(B)/lab/papers
 	@lab/report.py papers $(B)/lab/papers '$(DATA)' build/papers
 
-.PHONY: papers simulations everything test cluster programs-test sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo
+.PHONY: papers simulations everything test cluster programs-test sim fuzz fuzz-targets selftest soak bench bench-quick bench-local

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `make demo` shows: ComplEx embeddings of WordNet, trained on a cluster of four nodes on this machine; and how fast
 # training with a step for each fact goes, adaptive and with static partitioning, when the nodes are as far from each other
-# as the machines of a data centre.
+# as the machines of a data centre, and on one node.
 #
 #     scripts/demo.sh BUILD     the folder of the variant that was built: its bin/ and test/distance
 #
@@ -13,7 +13,7 @@ results=build/demo
 nodes=4
 seconds=${LOCUS_DEMO_SECONDS:-40}
 delay=0.0001 # each way
-short=8      # seconds of training of each of the two
+short=8      # seconds of training of each
 batches=(--data "$results/wordnet" --reciprocal --batch 32 --negatives 64 --lr 0.3 --sampling non-conform)
 single=(--data "$results/wordnet" --batch 1 --negatives 6 --loss logistic --reg 0 --init 0.01 --sampling non-conform)
 
@@ -37,15 +37,17 @@ has_trained() {
 is_far=
 "$distance" --role distance "2 $delay true" > "$results/far.txt" 2>&1 && is_far=1
 
-# compare NAME TECHNIQUE OPTION...: trains for a while; it is ended where it would begin to evaluate.
+# compare NAME: trains for a while with a technique, or on one node; it is ended where it would begin to evaluate.
 compare() {
-    local out=$results/$1-$2.txt pid waited=0
+    local out=$results/$1.txt pid waited=0 words=("$programs/locus-kge" "${single[@]}" --epochs 60 --seconds "$short")
+    [ "$1" = one-node ] || words+=(--technique "$1")
     : > "$out"
-    if [ "$is_far" ]; then
-        "$distance" --role distance "$nodes $delay exec $programs/locus-kge ${*:3} --technique $2 --epochs 60 --seconds $short" > "$out" 2>&1 &
+    if [ "$1" = one-node ]; then
+        "${words[@]}" > "$out" 2>&1 &
+    elif [ "$is_far" ]; then
+        "$distance" --role distance "$nodes $delay exec ${words[*]}" > "$out" 2>&1 &
     else
-        "$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${@:3}" --technique "$2" \
-            --epochs 60 --seconds "$short" > "$out" 2>&1 &
+        "$programs/locus" run -n "$nodes" --prefix never "${words[@]}" > "$out" 2>&1 &
     fi
     pid=$!
     while kill -0 "$pid" 2> /dev/null && ! has_trained "$out" && [ $waited -lt 400 ]; do
@@ -54,19 +56,26 @@ compare() {
     done
     kill "$pid" 2> /dev/null
     wait "$pid" 2> /dev/null
-    [ "$(rate_of "$out")" -gt 0 ] || { cat "$out"; give_up "the training with $2"; }
+    [ "$(rate_of "$out")" -gt 0 ] || { cat "$out"; give_up "the training ($1)"; }
 }
 
-# bars NAME: adaptive beside static, the longer one 50 characters
+# bars: of all three, the longest one 50 characters
 bars() {
-    awk -v a="$(rate_of "$results/$1-adaptive.txt")" -v s="$(rate_of "$results/$1-static.txt")" '
-        function bar(name, rate,    i, n) {
-            n = int(50 * rate / (a > s ? a : s) + 0.5)
-            printf "      %-9s ", name
+    awk -v nodes="$nodes" -v cores="$(nproc)" -v a="$(rate_of "$results/adaptive.txt")" \
+        -v s="$(rate_of "$results/static.txt")" -v o="$(rate_of "$results/one-node.txt")" '
+        function bar(name, rate,    i, n, most) {
+            most = a > s ? a : s
+            n = int(50 * rate / (most > o ? most : o) + 0.5)
+            printf "      %-17s ", name
             for (i = 0; i < (n ? n : 1); i++) printf "█"
             printf " %d facts/s\n", rate
         }
-        BEGIN { bar("adaptive", a); bar("static", s); printf "      %.1f times as fast\n", a / s }'
+        BEGIN {
+            bar(nodes " nodes, adaptive", a); bar(nodes " nodes, static", s); bar("one node", o)
+            printf "      adaptive: %.1f times as fast as static, %.1f times as fast as one node\n", a / s, a / o
+            if (cores < 2 * nodes)
+                printf "      (%d nodes have %d threads, and this machine has %d cores, which slows them.)\n", nodes, 2 * nodes, cores
+        }'
 }
 
 "$programs/locus-prepare" kge /usr/share/wordnet "$results/wordnet" || give_up "the preparation of WordNet's files"
@@ -81,17 +90,17 @@ printf '%s\n' guitar.n.01 gold.n.01 france.n.01 apple.n.01 car.n.01 |
 
 echo
 if [ "$is_far" ]; then
-    echo "== Adaptive beside static partitioning, in which rows stay where they are: on far nodes. Each of the $nodes has a network of"
-    echo "   its own, and what they send passes proxies on this machine that hold it up by 0.1 ms each way, as a data centre does."
+    echo "== Adaptive beside static partitioning, in which rows stay where they are, and beside one node. Each of the $nodes nodes has a"
+    echo "   network of its own, and proxies on this machine hold up what they send by 0.1 ms each way, as a data centre does."
 else
-    echo "== Adaptive beside static partitioning, in which rows stay where they are. This system does not let us make networks, so"
-    echo "   that messages are hardly under way, and static partitioning looks better than it is on several machines."
+    echo "== Adaptive beside static partitioning, in which rows stay where they are, and beside one node. This system does not let us"
+    echo "   make networks: messages are hardly under way, and static partitioning looks better than it is on several machines."
 fi
 echo
 echo "   a step for each fact, $short seconds of training each"
-for technique in adaptive static; do compare single $technique "${single[@]}"; done
-bars single
-echo "   (Where a step fetches the rows of many facts together the two are closer: lab/kge.md.)"
+for each in adaptive static one-node; do compare $each; done
+bars
+echo "   (Where a step fetches the rows of many facts together adaptive and static are closer: lab/kge.md.)"
 
 echo
 [ ! -f "$results/wordnet.html" ] || echo "Curves are in $results/wordnet.html."

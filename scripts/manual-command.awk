@@ -9,6 +9,17 @@ function quoted(line) {
     return line
 }
 
+# For apropos: the first sentence up to its first comma that is not in brackets, in small letters.
+function summary(s,    i, c, depth) {
+    for (i = 1; i <= length(s); i++) {
+        c = substr(s, i, 1)
+        depth += (c == "(") - (c == ")")
+        if (substr(s, i) ~ /^[.:;]( |$)/ || (c == "," && !depth)) break
+    }
+    s = substr(s, 1, i - 1)
+    return s ~ /^[A-Z][a-z ]/ ? tolower(substr(s, 1, 1)) substr(s, 2) : s
+}
+
 # usage: lines, then a text, then options and all the rest.
 { line[NR] = $0 }
 END {
@@ -16,7 +27,7 @@ END {
     while (at <= NR && line[at] != "") at++
     for (i = at + 1; i <= NR && line[i] != "" && line[i] !~ /^ /; i++) about = about (about == "" ? "" : " ") line[i]
     brief = about == "" ? "a command of locus" : about
-    if (match(brief, /[.:]( |$)/)) brief = substr(brief, 1, RSTART - 1)
+    brief = summary(brief)
     printf ".TH %s 1 \"\" \"locus %s\" \"locus\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.nf\n", toupper(name), version, name, quoted(brief)
     for (k = 1; k < at; k++) { sub(/^(usage:|      ) */, "", line[k]); print quoted(line[k]) }
     print ".fi"

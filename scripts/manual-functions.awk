@@ -4,6 +4,8 @@
 # A page is what stands between two empty lines of the header, if it declares something. Its first comment is the
 # description; a comment before or behind a later function is that function's. What a comment says of -E... are the
 # errors; the example is each function of calls.c that calls one of the page's. Every declared name leads to the page.
+#
+# A header's first comment, and a list of its pages, are the page that is called as the header is: locus(3).
 
 # ---- examples: blocks between empty lines
 FNR == NR {
@@ -65,6 +67,10 @@ function read_page(    i, line, comment, depth, function_, said, first) {
     first = 1
     for (i = 1; i <= count; i++) {
         line = text[i]
+        if (!depth && !comment && !first && line ~ /^\/\*.*\*\/$/ && text[i + 1] ~ /^(#define|typedef [^(]*;)/) {
+            code = code line "\n" # of one line: it is as good before what it is about
+            continue
+        }
         if (!depth && (comment || line ~ /^\/\*/)) {
             said = said bare(line) "\n"
             comment = line !~ /\*\//
@@ -75,7 +81,10 @@ function read_page(    i, line, comment, depth, function_, said, first) {
         first = 0
         function_ = declare(line)
         if (line ~ /\{/) depth = 1
-        if (!depth && match(line, / *\/\*.*\*\/ *$/)) { said = said bare(substr(line, RSTART)) "\n"; line = substr(line, 1, RSTART - 1) }
+        if (!depth && line !~ /^(#define|typedef)/ && match(line, / *\/\*.*\*\/ *$/)) {
+            said = said bare(substr(line, RSTART)) "\n"
+            line = substr(line, 1, RSTART - 1)
+        }
         if (function_ != "" && line ~ /^LOCUS_API/) {
             functions[++function_count] = function_
             returns[function_] = line
@@ -97,14 +106,13 @@ function name_after_a_function(    i, first) {
     name[1] = first
 }
 
-# The first sentence in one line, for apropos.
+# The first sentence in one line, for apropos: in small letters, as those of others are.
 function summary(s,    at) {
     gsub(/\n/, " ", s); gsub(/  +/, " ", s); sub(/^ /, "", s)
     at = match(s, /[.:;]( |$)/)
     if (at) s = substr(s, 1, at - 1)
-    if (length(s) > 120) { s = substr(s, 1, 120); sub(/ [^ ]*$/, " ...", s) }
-    sub(/ +$/, "", s)
-    return s == "" ? "of " header : s
+    if (s ~ /^[A-Z][a-z ]/) s = tolower(substr(s, 1, 1)) substr(s, 2)
+    return s
 }
 
 # Prints a comment; its lines "  -EINVAL  text" are kept for ERRORS, and so are its sentences that have a -E.
@@ -171,18 +179,16 @@ function write_examples(    i, k, m, n, lines, covered) {
 }
 function has(text, n) { return index(text, n "(") || index(text, "struct " n " ") }
 
-function write_page(    i, n, lines, list) {
+function write_page(    i, n, lines, list, calls) {
     list = name[1]
     for (i = 2; i <= names; i++) list = list ", " name[i]
-    printf ".TH %s 3 \"\" \"locus %s\" \"locus\"\n.SH NAME\n%s \\- %s\n", toupper(name[1]), version, list, \
-        quoted(summary(description)) > page
-    print ".SH SYNOPSIS\n.nf\n#include <" header ">\n" > page
+    write_head(list, name[1] == stem ? about_header : summary(description))
     n = split(code, lines, "\n")
     for (i = 1; i < n; i++) print quoted(lines[i]) > page
     print ".fi\n.SH DESCRIPTION" > page
     errors = ""
-    if (description != "") say(description)
-    else print "A part of " header "." > page
+    say(description)
+    if (name[1] == stem) { say_rules(); return }
     for (i = 1; i <= function_count; i++)
         if (about[i] != "") { print ".PP\n.BR " functions[i] " ():" > page; say(about[i]) }
     if (function_count && write_returns()) {
@@ -193,7 +199,54 @@ function write_page(    i, n, lines, list) {
         printf "%s", errors > page
     }
     write_examples()
-    print ".SH SEE ALSO\n.BR locus (1),\n.BR locus_open (3),\n.BR locus_error (3)" > page
+    print ".SH SEE ALSO\n.BR locus (1),\n.BR locus (3)" (stem == "locus" ? "" : ",\n.BR " stem " (3)") > page
+    for (i = 1; i <= function_count; i++) calls = calls (calls == "" ? "" : ", ") functions[i]
+    pages = pages ".TP\n.B " (calls == "" ? list : calls) "\n" quoted(summary(description)) "\n"
+}
+function write_head(names, about) {
+    printf ".TH %s 3 \"\" \"locus %s\" \"locus\"\n.SH NAME\n%s \\- %s\n", toupper(page_name), version, names, quoted(about) > page
+    print ".SH SYNOPSIS\n.nf\n#include <" header ">\n" > page
+}
+
+# ---- a header's own page
+
+# Of a header's first comment: "locus.h - what it is." is its summary, the rest are its rules, some of them with a word
+# before them.
+function read_rules(    i, line) {
+    about_header = rules = ""
+    for (i = 2; i <= count && text[i] !~ /\*\/ *$/; i++) { # behind the licence
+        line = bare(text[i])
+        if (index(line, header " - ") == 1) about_header = substr(line, length(header) + 4)
+        else if (about_header != "" && about_header !~ /[.]$/) about_header = about_header " " line
+        else if (about_header != "") rules = rules line "\n"
+        if (match(about_header, /[.] /)) {
+            rules = substr(about_header, RSTART + 2) "\n"
+            about_header = substr(about_header, 1, RSTART)
+        }
+    }
+    sub(/[.]$/, "", about_header)
+}
+
+function say_rules(    i, n, lines) {
+    n = split(rules, lines, "\n")
+    for (i = 1; i <= n; i++) {
+        if (match(lines[i], /^[A-Z][a-z]+  +/)) {
+            print ".TP\n.B " substr(lines[i], 1, index(lines[i], " ") - 1) "\n" quoted(substr(lines[i], RLENGTH + 1)) > page
+            continue
+        }
+        sub(/^ +/, "", lines[i])
+        print lines[i] == "" ? ".PP" : quoted(lines[i]) > page
+    }
+}
+
+function end_header() {
+    if (!stem) return
+    page_name = stem
+    page = folder "/" stem ".3"
+    if (!has_own_page) { write_head(stem, about_header); print ".fi\n.SH DESCRIPTION" > page; say_rules(); close(page) }
+    printf ".SH PAGES\n%s.SH SEE ALSO\n.BR locus (1)%s\n", pages, (stem == "locus" ? "" : ",\n.BR locus (3)") >> page
+    close(page)
+    pages = has_own_page = ""
 }
 
 function flush_page(    i) {
@@ -201,10 +254,13 @@ function flush_page(    i) {
     names = function_count = 0
     split("", about); split("", returns)
     read_page()
+    if (!names && text[1] ~ /SPDX/) read_rules()
     count = 0
     if (!names) return
     name_after_a_function()
-    page = folder "/" name[1] ".3"
+    page_name = name[1]
+    page = folder "/" page_name ".3"
+    if (page_name == stem) has_own_page = 1
     write_page()
     for (i = 2; i <= names; i++) {
         print ".so man3/" name[1] ".3" > (folder "/" name[i] ".3")
@@ -213,9 +269,14 @@ function flush_page(    i) {
     close(page)
 }
 
-FNR == 1 { flush_page(); header = FILENAME; sub(/.*\//, "", header) }
+FNR == 1 {
+    flush_page()
+    end_header()
+    header = FILENAME; sub(/.*\//, "", header)
+    stem = header; sub(/[.]h$/, "", stem)
+}
 /^ *$/ && !in_comment { flush_page(); next }
 { text[++count] = $0 }
 /\/\*/ { in_comment = 1 }
 /\*\// { in_comment = 0 }
-END { flush_page() }
+END { flush_page(); end_header() }

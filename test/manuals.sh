@@ -59,6 +59,19 @@ for page in "$man"/man3/*.3; do
 done
 judge "every function's page has its sections" "$missing"
 
+# What `whatis` and `apropos` show: what the page is about, in a line, without the page before it.
+missing=''
+for page in "$man"/man[13]/*.[13]; do
+    name=$(basename "$page")
+    ! grep -q '^\.so ' "$page" || continue
+    about=$(sed -n '/^\.SH NAME/ { n; s/^.* \\- //p }' "$page")
+    [[ $about =~ ^[a-z].*\ .*\  && ${#about} -le 90 ]] || missing+=" $name: \"$about\""
+    first=$(sed -n '/^\.SH DESCRIPTION/ { n; p }' "$page")
+    [[ ! $first =~ ^(The\ same|As\ above|Likewise) ]] && ! grep -q 'as above' "$page" || missing+=" $name leans on others"
+done
+grep -q '^\.SH PAGES' "$man/man3/locus.3" || missing+=' locus: PAGES'
+judge "every page says what it is about" "$missing"
+
 # options COMMAND...: what its help speaks of
 options() { "$@" --help | grep -oE '(^|[ ,[(])--?[a-z][a-z-]*' | grep -oE -- '--?[a-z][a-z-]*' | sort -u; }
 # The page as it is read: with its dashes.

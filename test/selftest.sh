@@ -73,7 +73,7 @@ layers() {
     scripts/layers.sh "$tree/src" > "$log" 2>&1
     expect "layers: planted arrows are found" $? '^store/row.h includes actors/actor.h' '^net/link.c includes worker/call.h' \
         '^net/wire is in a circle' '^protocol/owner is in a circle' '^\. stands on no line' '^scheduling is on a line' \
-        '^base/keyset.c: keyset_long\(\) has 61 lines' '^worker/sample_target.h has 2601 lines' \
+        '^base/sets.c: keyset_long\(\) has 61 lines' '^worker/sample_target.h has 2601 lines' \
         '^src has [0-9]+ lines: at most'
     rm -rf "$tree"
 }

@@ -41,6 +41,8 @@ enum args_trait {
     ARGS_TASK = 2 | ARGS_NODES, /* and so must who goes on from a checkpoint */
     ARGS_INPUT = 4,             /* a file that is read */
     ARGS_OUTPUT = 8,            /* a file that is written */
+    /* It says what is tested with, and so not trained with; of several the first that is given. */
+    ARGS_HOLDS_BACK = 16,
 };
 
 struct args_option {

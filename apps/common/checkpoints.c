@@ -169,6 +169,90 @@ static struct record record_of(const struct checkpoints *c, const struct pool_me
     return r;
 }
 
+/* ---- options that a training has ---- */
+
+static const char OPTIONS[] = "options", HELD_BACK[] = "held back by ";
+enum { OPTIONS_BYTES = 1 << 14 };
+
+/* What was given stands before =. */
+static void put_option(void *file, const char *name, const char *value)
+{
+    fprintf(file, "%s%c%s\n", name, args_has(name) ? '=' : ' ', value);
+}
+
+/* The first is that which has an effect. */
+static void put_first(void *text, const char *name, const char *value)
+{
+    if (!*(char *)text) snprintf(text, PATH_BYTES, "%s %s", name, value);
+}
+
+/* Beside the checkpoints: of other rows, the library says nothing of a record. */
+static void write_options(const struct checkpoints *c)
+{
+    struct saving s;
+    char held_back[PATH_BYTES] = "";
+    args_each(ARGS_HOLDS_BACK, put_first, held_back);
+    saving_open_in(&s, c->folder, OPTIONS);
+    if (*held_back) fprintf(s.file, "%s%s\n", HELD_BACK, held_back);
+    args_each(ARGS_TASK, put_option, s.file);
+    saving_close(&s);
+}
+
+struct written {
+    const char *folder;
+    char text[OPTIONS_BYTES]; /* "": checkpoints from before have none */
+};
+
+static void read_options(const struct checkpoints *c, struct written *w)
+{
+    char path[PATH_BYTES];
+    int n = snprintf(path, sizeof path, "%s/%s", c->folder, OPTIONS);
+    FILE *file = n < (int)sizeof path ? fopen(path, "re") : NULL;
+    *w = (struct written){.folder = c->folder};
+    if (!file) return;
+    w->text[fread(w->text, 1, sizeof w->text - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void compare(const struct written *w, const char *name, const char *was, const char *is)
+{
+    size_t length = strcspn(was, "\n");
+    if (strlen(is) != length || strncmp(was, is, length) != 0)
+        fail_usage("the checkpoint in %s is of %s%s%.*s, not %s: give the same, or another folder",
+                   w->folder, name, *name ? " " : "", (int)length, was, is);
+}
+
+/* What nobody gave may follow from other data. */
+static void compare_option(void *written, const char *name, const char *value)
+{
+    const struct written *w = written;
+    size_t length = strlen(name);
+    const char *at = w->text;
+    for (; strncmp(at, name, length) != 0 || (at[length] != '=' && at[length] != ' '); at++)
+        if (!(at = strchr(at, '\n'))) return;
+    if (at[length] != ' ' || args_has(name)) compare(w, name, at + length + 1, value);
+}
+
+static void compare_options(const struct checkpoints *c)
+{
+    struct written w;
+    read_options(c, &w);
+    args_each(ARGS_TASK, compare_option, &w);
+}
+
+/* Another file to test with may hold the same back: this is asked when the rest is another. */
+static void compare_held_back(const struct checkpoints *c)
+{
+    struct written w;
+    char now[PATH_BYTES] = "";
+    read_options(c, &w);
+    args_each(ARGS_HOLDS_BACK, put_first, now);
+    size_t length = sizeof HELD_BACK - 1;
+    if (strncmp(w.text, HELD_BACK, length) == 0) compare(&w, "", w.text + length, now);
+}
+
+/* ---- the record, read ---- */
+
 /* Parts of another size: the part in which it had stopped is done again. */
 static void take_record(const struct checkpoints *c, const struct pool_member *m,
                         const struct record *r, struct progress *p)
@@ -176,6 +260,7 @@ static void take_record(const struct checkpoints *c, const struct pool_member *m
     if (r->version != RECORD_VERSION)
         fail_usage("the checkpoint in %s was not written by a training program of this release",
                    c->folder);
+    if (r->task != m->pool->task) compare_held_back(c);
     if (r->task != m->pool->task)
         fail_usage(
             "the checkpoint in %s is of other data, or of other options than these: only what ends or judges the "
@@ -206,57 +291,6 @@ static bool has_checkpoint(const char *folder)
                 has_manifest(folder, e->d_name);
     if (d) closedir(d);
     return found;
-}
-
-/* ---- options that a training has ---- */
-
-static const char OPTIONS[] = "options";
-
-/* What was given stands before =. */
-static void put_option(void *file, const char *name, const char *value)
-{
-    fprintf(file, "%s%c%s\n", name, args_has(name) ? '=' : ' ', value);
-}
-
-/* Beside the checkpoints: of other rows, the library says nothing of a record. */
-static void write_options(const struct checkpoints *c)
-{
-    struct saving s;
-    saving_open_in(&s, c->folder, OPTIONS);
-    args_each(ARGS_TASK, put_option, s.file);
-    saving_close(&s);
-}
-
-struct written {
-    const char *folder, *text;
-};
-
-/* What nobody gave may follow from other data. */
-static void compare_option(void *written, const char *name, const char *value)
-{
-    const struct written *w = written;
-    size_t length = strlen(name);
-    const char *at = w->text;
-    for (; strncmp(at, name, length) != 0 || (at[length] != '=' && at[length] != ' '); at++)
-        if (!(at = strchr(at, '\n'))) return;
-    if (at[length] == ' ' && !args_has(name)) return;
-    at += length + 1;
-    length = strcspn(at, "\n");
-    if (strlen(value) != length || strncmp(at, value, length) != 0)
-        fail_usage("the checkpoint in %s is of %s %.*s, not %s: give the same, or another folder",
-                   w->folder, name, (int)length, at, value);
-}
-
-/* Checkpoints from before have none. */
-static void compare_options(const struct checkpoints *c)
-{
-    char path[PATH_BYTES], text[1 << 14];
-    int n = snprintf(path, sizeof path, "%s/%s", c->folder, OPTIONS);
-    FILE *file = n < (int)sizeof path ? fopen(path, "re") : NULL;
-    if (!file) return;
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    args_each(ARGS_TASK, compare_option, &(struct written){c->folder, text});
 }
 
 /* What rank 0 sees counts for all. All refuse with the status of a wrong command line: who starts a
@@ -306,6 +340,7 @@ static void restore(const struct checkpoints *c, const struct pool_member *m, st
 {
     size_t bytes = sizeof *r;
     int rc = locus_restore_with(m->worker, c->folder, r, &bytes);
+    if (rc == -EINVAL) compare_held_back(c);
     if (rc == -EBADMSG || rc == -EINVAL)
         fail_usage("going on from a checkpoint: %s; to begin again give another folder",
                    locus_error());

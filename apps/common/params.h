@@ -117,23 +117,6 @@ static inline void params_step(struct params *p, struct params_update *u, locus_
         params_step_away(u, key, row, length, gradient, context);
 }
 
-/* The same with that gradient, which is written nowhere where the row is stepped in place. */
-static inline bool params_step_along_here(struct params *p, locus_key key,
-                                          const struct params_gradient *g)
-{
-    int rc = locus_step_along(p->member->worker, key, g->direction, g->scale, g->decay);
-    return rc == -EAGAIN ? false : must(rc, "stepping a row") == 0;
-}
-
-static inline void params_step_along(struct params *p, struct params_update *u, locus_key key,
-                                     const float *row, size_t length, struct params_gradient *g)
-{
-    if (params_is_plain(p))
-        params_step_plain(p, key, row, params_gradient, g);
-    else if (!params_step_along_here(p, key, g))
-        params_step_away(u, key, row, length, params_gradient, g);
-}
-
 /* Changes a row that was read and not released since: in place if it is held here, otherwise its
  * copy. */
 static inline void params_change(struct params *p, struct params_update *u, locus_key key,

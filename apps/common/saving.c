@@ -207,6 +207,30 @@ static void check_not_printed_to(const char *path, int fd, const char *what)
         fail("%s is where %s goes: write another file", path, what);
 }
 
+/* By how it begins: a model, the page of a run, or word vectors as text. Empty files are nobody's. */
+static bool is_ours(const char *path)
+{
+    static const char page[] = "content=\"locus report\"", model[] = "{\"__metadata__\":";
+    char start[512], end;
+    unsigned long long rows, columns;
+    FILE *file = fopen(path, "re");
+    size_t n = file ? fread(start, 1, sizeof start - 1, file) : 0;
+    if (file) fclose(file);
+    start[n] = '\0';
+    return n == 0 || memmem(start, n, page, sizeof page - 1) ||
+           (n > 8 && strncmp(start + 8, model, sizeof model - 1) == 0 &&
+            strstr(start + 8, "{\"model\":")) ||
+           (sscanf(start, "%llu %llu%c", &rows, &columns, &end) == 3 && end == '\n');
+}
+
+static void check_not_others(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && !is_ours(path))
+        fail("%s is there, and locus has not written it: write another file, or remove this one",
+             path);
+}
+
 void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs,
                   size_t input_count)
 {
@@ -223,6 +247,7 @@ void saving_check(const char *const *outputs, size_t output_count, const char *c
             if (outputs[j] && are_one_file(outputs[i], outputs[j]))
                 fail("%s is to be written twice", outputs[i]);
         }
+        check_not_others(outputs[i]);
     }
 }
 

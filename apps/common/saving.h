@@ -23,7 +23,8 @@ struct saving {
 };
 
 /* Could they be written, and are they files of their own: none of them another one, one of the
- * inputs, or where stdout or stderr goes? NULLs are passed over. */
+ * inputs, where stdout or stderr goes, or a file that locus has not written? NULLs are passed
+ * over. */
 void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs,
                   size_t input_count);
 

@@ -33,10 +33,11 @@ static void data_options(struct ctr_options *o)
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
         OPTION_TEXT("--data", "FILE", &o->common.data, ARGS_INPUT, "examples: LIBSVM or LIBFFM"),
-        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT, "examples to test with, likewise"),
+        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT | ARGS_HOLDS_BACK,
+                    "examples to test with, likewise"),
         OPTION_TEXT("--weights", "FILE", &o->weights, ARGS_INPUT,
                     "as how many each example of --data counts: a number\na line"),
-        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
+        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK | ARGS_HOLDS_BACK,
                     "without --test: the share of the examples that is\ntested with"),
         OPTION_REAL(
             "--validate", "X", &o->validate, 0, 0.9, ARGS_TASK,

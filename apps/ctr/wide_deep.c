@@ -137,7 +137,7 @@ static void change_features(struct wide_deep *w, struct params_update *u,
     struct params_gradient g = {.scale = 1, .decay = (float)w->ctr->options.regularization};
     for (uint32_t i = 0; i < b->key_count; i++) {
         g.direction = w->gradients + i * parameters;
-        params_step_along(&w->params, u, b->keys[i], w->rows[i], parameters, &g);
+        params_step(&w->params, u, b->keys[i], w->rows[i], parameters, params_gradient, &g);
     }
 }
 

@@ -246,7 +246,7 @@ static void step_rows(struct convolution *c, const struct neighbourhood *h, uint
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
         if (!c->is_here[i]) continue;
         struct params_gradient g = gradient_of(c, h, i);
-        if (!params_step_along_here(&c->params, h->input[i], &g)) c->missing[left++] = i;
+        if (!params_step_here(&c->params, h->input[i], params_gradient, &g)) c->missing[left++] = i;
     }
     if (left > 0) fetch(c, h, left);
     step_away(c, h, left);

@@ -167,8 +167,8 @@ static void update_rows(struct step *s, const struct batch *b)
 static inline __attribute__((always_inline)) void step_negative(struct step *s, size_t negative,
                                                                 struct params_gradient *g)
 {
-    params_step_along(&s->params, s->update, s->negative_keys[negative], s->negative_rows[negative],
-                      s->dim, g);
+    params_step(&s->params, s->update, s->negative_keys[negative], s->negative_rows[negative],
+                s->dim, params_gradient, g);
 }
 
 /* ---- what both kinds of steps ask ---- */

@@ -19,29 +19,59 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- a table as a dense file ---- */
+/* ---- tables as dense files ---- */
 
-enum { ALIGNMENT = 64, NAME_BYTES = LOCUS_NAME_MAX + sizeof MANIFEST_FILES };
+enum { DATA_AT = 4096, NAME_BYTES = LOCUS_NAME_MAX + sizeof MANIFEST_FILES };
 
-struct target {
-    int fd;
-    const char *path;
-    off_t data_at;
-    size_t row_bytes, stored_bytes; /* what is written of a row; of it and its state */
+/* Each table is a new file under a name of ours, which becomes the table's when all are whole. */
+struct dense {
+    const struct manifest *manifest;
+    const char *out; /* the folder, */
+    int folder;      /*   open */
+    int fd;          /* of the file that is open; -1: none is, for there may be many */
+    unsigned table;  /*   whose it is */
 };
 
-static int not_written(const char *path)
+static int folder_not_written(const char *out)
 {
     int rc = -errno;
-    return error_set(rc, "cannot write %s: %s", path, strerror(-rc));
+    return error_set(rc, "cannot write %s: %s", out, strerror(-rc));
 }
 
-static int write_at(const struct target *t, const void *data, size_t bytes, off_t at)
+static int not_written(const struct dense *x, unsigned table)
+{
+    int rc = -errno;
+    return error_set(rc, "cannot write %s/%s" MANIFEST_FILES ": %s", x->out,
+                     x->manifest->table[table].name, strerror(-rc));
+}
+
+static void name_ours(char name[NAME_BYTES], unsigned table)
+{
+    snprintf(name, NAME_BYTES, ".%d.%u.new", (int)getpid(), table);
+}
+
+/* That file is the open one. */
+static int enter(struct dense *x, unsigned table, int flags)
+{
+    char ours[NAME_BYTES];
+    if (x->fd >= 0 && x->table == table) return 0;
+    if (x->fd >= 0 && close(x->fd)) {
+        x->fd = -1;
+        return not_written(x, x->table);
+    }
+    name_ours(ours, table);
+    x->fd = openat(x->folder, ours, O_WRONLY | O_CLOEXEC | flags, 0666);
+    x->table = table;
+    return x->fd < 0 ? not_written(x, table) : 0;
+}
+
+/* To the file that is open. */
+static int write_at(const struct dense *x, const void *data, size_t bytes, off_t at)
 {
     for (const char *from = data; bytes > 0;) {
-        ssize_t n = pwrite(t->fd, from, bytes, at);
+        ssize_t n = pwrite(x->fd, from, bytes, at);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return not_written(t->path);
+        if (n < 0) return not_written(x, x->table);
         from += n;
         at += n;
         bytes -= (size_t)n;
@@ -49,51 +79,81 @@ static int write_at(const struct target *t, const void *data, size_t bytes, off_
     return 0;
 }
 
-static int write_rows(void *target, const int64_t *rows, size_t count, const float *values)
+/* A contents_each. */
+static int write_rows(void *dense, const struct manifest_section *s, const int64_t *rows,
+                      size_t count, const float *values)
 {
-    const struct target *t = target;
-    int rc = 0;
+    struct dense *x = dense;
+    const struct manifest_table *t = &x->manifest->table[s->table];
+    size_t row_bytes = t->length * sizeof *values;
+    int rc = enter(x, s->table, 0);
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = write_at(t, (const char *)values + i * t->stored_bytes, t->row_bytes,
-                      t->data_at + (off_t)((size_t)rows[i] * t->row_bytes));
+        rc = write_at(x, values + i * t->stored, row_bytes,
+                      DATA_AT + (off_t)((size_t)rows[i] * row_bytes));
     return rc;
 }
 
-/* Its header; the rest is zeros as long as nobody writes there. */
-static int begin(struct target *t, const struct manifest_table *table)
+/* Its header, padded with spaces; the rest is zeros as long as nobody writes there. */
+static int begin_table(struct dense *x, unsigned table)
 {
-    uint64_t bytes = table->rows * t->row_bytes;
-    json_t *json = json_pack("{s{sss[II]s[II]}}", table->name, "dtype", "F32", "shape",
-                             (json_int_t)table->rows, (json_int_t)table->length, "data_offsets",
+    const struct manifest_table *t = &x->manifest->table[table];
+    uint64_t bytes = t->rows * t->length * sizeof(float), text_bytes = DATA_AT - sizeof bytes;
+    char head[DATA_AT + 1];
+    json_t *json = json_pack("{s{sss[II]s[II]}}", t->name, "dtype", "F32", "shape",
+                             (json_int_t)t->rows, (json_int_t)t->length, "data_offsets",
                              (json_int_t)0, (json_int_t)bytes);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    size_t length = text ? strlen(text) : 0,
-           all = (8 + length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    char *head = text ? malloc(all + 1) : NULL;
-    int rc = head ? 0 : error_set(-ENOMEM, "no memory for the header of %s", t->path);
-    if (head) {
-        for (unsigned i = 0; i < 8; i++) head[i] = (char)((all - 8) >> 8 * i);
-        snprintf(head + 8, all - 7, "%-*s", (int)(all - 8), text);
-        rc = write_at(t, head, all, 0);
-    }
-    t->data_at = (off_t)all;
-    if (rc == 0 && ftruncate(t->fd, t->data_at + (off_t)bytes)) rc = not_written(t->path);
-    free(head);
+    int rc = text ? enter(x, table, O_CREAT | O_EXCL) : error_set(-ENOMEM, "no memory for JSON");
+    memcpy(head, &text_bytes, sizeof text_bytes);
+    snprintf(head + sizeof text_bytes, text_bytes + 1, "%-*s", (int)text_bytes, text ? text : "");
+    if (rc == 0) rc = write_at(x, head, DATA_AT, 0);
+    if (rc == 0 && ftruncate(x->fd, (off_t)(DATA_AT + bytes))) rc = not_written(x, table);
     free(text);
     json_decref(json);
     return rc;
 }
 
-static int copy_rows(const struct contents *c, unsigned table, struct target *t)
+static int end_table(struct dense *x, unsigned table)
 {
-    int rc = begin(t, &c->manifest->table[table]);
-    for (unsigned i = 0; i < c->manifest->files; i++) {
-        const struct manifest_file *f = &c->manifest->file[i];
-        for (unsigned s = 0; s < f->sections && rc == 0; s++)
-            if (f->section[s].table == table)
-                rc = contents_rows(c, f, &f->section[s], write_rows, t);
+    char ours[NAME_BYTES], name[NAME_BYTES];
+    int rc = enter(x, table, 0);
+    if (rc == 0 && fsync(x->fd)) rc = not_written(x, table);
+    name_ours(ours, table);
+    snprintf(name, sizeof name, "%s" MANIFEST_FILES, x->manifest->table[table].name);
+    if (rc == 0 && renameat(x->folder, ours, x->folder, name)) rc = not_written(x, table);
+    return rc;
+}
+
+static int write_tables(struct dense *x, const struct contents *c)
+{
+    const struct manifest *m = x->manifest;
+    char ours[NAME_BYTES];
+    int rc = 0;
+    for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = begin_table(x, i);
+    for (unsigned i = 0; i < m->files && rc == 0; i++)
+        rc = contents_rows(c, &m->file[i], write_rows, x);
+    for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = end_table(x, i);
+    if (rc == 0 && fsync(x->folder)) rc = folder_not_written(x->out);
+    for (unsigned i = 0; i < m->tables && rc; i++) {
+        name_ours(ours, i);
+        unlinkat(x->folder, ours, 0);
     }
-    if (rc == 0 && fsync(t->fd)) rc = not_written(t->path);
+    return rc;
+}
+
+static int export_all(const struct contents *c, const char *out)
+{
+    const struct manifest *m = c->manifest;
+    struct dense x = {.manifest = m, .out = out, .fd = -1};
+    int rc = 0;
+    for (unsigned i = 0; i < m->files && rc == 0; i++) rc = contents_verify(c, &m->file[i]);
+    if (rc) return rc;
+    if (mkdir(out, 0777) && errno != EEXIST) return folder_not_written(out);
+    x.folder = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (x.folder < 0) return folder_not_written(out);
+    rc = write_tables(&x, c);
+    if (x.fd >= 0) close(x.fd);
+    close(x.folder);
     return rc;
 }
 
@@ -111,62 +171,17 @@ static int check_table(const struct manifest_table *t)
     return 0;
 }
 
-/* A new file under a name of ours, which becomes the table's when it is whole. */
-static int write_table(const struct contents *c, unsigned number, struct target *t, int folder,
-                       const char *name)
-{
-    char ours[NAME_BYTES];
-    snprintf(ours, sizeof ours, ".%d.%u.new", (int)getpid(), number);
-    t->fd = openat(folder, ours, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (t->fd < 0) return not_written(t->path);
-    int rc = copy_rows(c, number, t);
-    if (close(t->fd) && rc == 0) rc = not_written(t->path);
-    if (rc == 0 && renameat(folder, ours, folder, name)) rc = not_written(t->path);
-    if (rc) unlinkat(folder, ours, 0);
-    return rc;
-}
-
-static int export_table(const struct contents *c, unsigned number, const char *out, int folder)
-{
-    const struct manifest_table *table = &c->manifest->table[number];
-    char path[SERIES_PATH], name[NAME_BYTES];
-    snprintf(name, sizeof name, "%s" MANIFEST_FILES, table->name);
-    int rc = series_path(path, out, name);
-    struct target t = {.path = path,
-                       .row_bytes = table->length * sizeof(float),
-                       .stored_bytes = table->stored * sizeof(float)};
-    return rc ? rc : write_table(c, number, &t, folder, name);
-}
-
-static int export_all(const struct contents *c, const char *out)
-{
-    const struct manifest *m = c->manifest;
-    int rc = 0;
-    for (unsigned i = 0; i < m->files && rc == 0; i++) rc = contents_verify(c, &m->file[i]);
-    if (rc) return rc;
-    if (mkdir(out, 0777) && errno != EEXIST) return not_written(out);
-    int folder = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return not_written(out);
-    for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = export_table(c, i, out, folder);
-    if (rc == 0 && fsync(folder)) rc = not_written(out);
-    close(folder);
-    return rc;
-}
-
 /* Of the checkpoint at `path`, whose manifest it is, to the folder `out`, which is made if need be.
  * Verifies what it reads. 0, or a negative errno with the sentence. */
 static int export_tables(const char *path, const struct manifest *m, const char *out)
 {
     struct blocks blocks;
+    const struct contents c = {&blocks, path, m};
     int rc = 0;
     for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = check_table(&m->table[i]);
     if (rc) return rc;
-    struct seal *seals = contents_seals(m);
-    const struct contents c = {&blocks, path, m, seals};
-    rc = blocks_init(&blocks) || !seals ? error_set(-ENOMEM, "no memory to read with")
-                                        : export_all(&c, out);
+    rc = blocks_init(&blocks) ? error_set(-ENOMEM, "no memory to read with") : export_all(&c, out);
     blocks_fini(&blocks);
-    contents_free_seals(seals, m);
     return rc;
 }
 
@@ -176,8 +191,8 @@ static const char help[] =
     "       locus checkpoint show DIR\n"
     "       locus checkpoint export DIR OUT\n"
     "\n"
-    "DIR is the folder that a job writes its checkpoints to; verify, show and export take the newest one in it. Or it is\n"
-    "one checkpoint: model/checkpoint-000007. docs/guides/checkpoints.md describes the files.\n"
+    "Reads the checkpoints of a job. DIR is the folder that it writes them to; verify, show and export take the newest one\n"
+    "in it. Or it is one checkpoint: model/checkpoint-000007. docs/guides/checkpoints.md describes the files.\n"
     "\n"
     "  list      a line for each, the newest first: when it was written, by how many nodes, rows and bytes\n"
     "  verify    reads every byte; status 1, and a sentence, if something is damaged\n"
@@ -274,15 +289,12 @@ static int verify(char *dir, const char *out)
     struct blocks blocks;
     (void)out;
     if (read_newest(dir, path, &m)) return failed();
-    struct seal *seals = contents_seals(&m);
-    const struct contents c = {&blocks, path, &m, seals};
-    int status = blocks_init(&blocks) || !seals ? say_and(STATUS_FAILED, "no memory")
-                                                : verify_all(&c);
+    const struct contents c = {&blocks, path, &m};
+    int status = blocks_init(&blocks) ? say_and(STATUS_FAILED, "no memory") : verify_all(&c);
     if (status == 0)
         plain_print("%s is whole: %u file%s, %llu bytes\n", path, m.files, plain_s(m.files),
                     (unsigned long long)manifest_bytes(&m));
     blocks_fini(&blocks);
-    contents_free_seals(seals, &m);
     manifest_fini(&m);
     return status;
 }

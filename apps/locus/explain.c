@@ -10,7 +10,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,18 +123,13 @@ static void show_holders(struct known *b)
 /* Those of a node in a line. */
 static void show_intent(const struct known *k)
 {
-    const struct known_intents *i = &k->intents;
     plain_print("node %u: ", k->node);
-    if (k->is_kept) plain_print("for ever%s", i->count ? "; " : "");
-    if (i->count) {
-        plain_print("%u intent%s, %u active, ", i->count, plain_s(i->count), i->active);
-        if (i->end == INT64_MAX)
-            plain_print("from clock %" PRId64 " on", i->start);
-        else
-            plain_print("clocks %" PRId64 " to %" PRId64, i->start, i->end);
-        plain_print("; worker %u is at %" PRId64, i->worker, i->worker_clock);
-    }
-    plain_print("%s\n", i->are_more ? "; there may be more" : "");
+    if (k->is_kept) plain_print("for ever%s", k->intents ? "; " : "");
+    if (k->intents) plain_print("%u active intent%s", k->intents, plain_s(k->intents));
+    if (k->intents && *k->end)
+        plain_print(", %sclocks %s to %s", k->intents > 1 ? "the latest of " : "", k->start,
+                    k->end);
+    plain_print("\n");
 }
 
 static void show_intents(const struct explained *x)
@@ -144,7 +138,7 @@ static void show_intents(const struct explained *x)
     plain_print("intended    ");
     for (size_t i = 0; i < x->count; i++) {
         const struct known *k = &x->known[i];
-        if (!k->is_kept && !k->intents.count && !k->intents.are_more) continue;
+        if (!k->is_kept && !k->intents) continue;
         if (n > 0 && n < LINES_MAX) plain_print(INDENT);
         if (n++ < LINES_MAX) show_intent(k);
     }
@@ -157,9 +151,7 @@ static void show_decisions(const struct explained *x)
     char text[TEXT_MAX];
     struct known_event *event = malloc((x->count * KNOWN_DECISIONS_MAX + 1) * sizeof *event);
     size_t n = event ? known_history(x->known, x->count, event) : 0;
-    plain_print("decisions   %s\n", n ? ""
-                                      : "none is remembered; asked again within a minute, and "
-                                        "more are");
+    plain_print("decisions   %s\n", n ? "" : "none is remembered");
     size_t from = n > DECISIONS_MAX ? n - DECISIONS_MAX : 0;
     if (from) plain_print(INDENT "%zu earlier ones\n", from);
     for (size_t i = from; i < n; i++) {
@@ -188,7 +180,6 @@ static void explained_show(const struct explained *x)
 /* ---- the command line ---- */
 
 struct explain {
-    double wait_s;
     const char *what;
     char **address;
     size_t count;
@@ -201,15 +192,9 @@ static int parse(struct explain *e, int argc, char **argv)
         "the last decisions with their reasons. KEY is a key, or the row of TABLE. The nodes must serve metrics\n"
         "(LOCUS_METRICS). HOST:PORT is rank 0's, which stands for all nodes at the ports after it, or another node's. Without\n"
         "one it asks the job of this user on this host.\n";
-    const struct args_option options[] = {
-        OPTION_REAL("--wait", "SECONDS", &e->wait_s, 0, 60, 0,
-                    "ask twice, with this pause; decisions of the pause are always remembered"),
-    };
     char **words;
     args_parse(&(struct args_program){.name = "locus explain",
                                       .about = about,
-                                      .options = options,
-                                      .option_count = sizeof options / sizeof *options,
                                       .arguments = "[TABLE:]KEY [HOST:PORT ...]",
                                       .words = &words},
                argc, argv);
@@ -284,15 +269,11 @@ static int check_jobs(const struct explain *e, const struct look *l)
     return 0;
 }
 
-static int explain(const struct explain *e, const struct look *l, const char *path)
+static int explain(const struct look *l, const char *path)
 {
     struct explained x = {.known = calloc(l->count, sizeof(struct known))};
     if (!x.known) return say_and(STATUS_FAILED, "no memory");
     int rc = ask_all(l, path, &x);
-    if (rc == 0 && e->wait_s > 0) {
-        poll(NULL, 0, (int)(1e3 * e->wait_s));
-        rc = ask_all(l, path, &x);
-    }
     if (rc == 0) {
         x.now_s = clock_s();
         explained_show(&x);
@@ -318,7 +299,7 @@ int explain_main(int argc, char **argv)
         return say_and(STATUS_USAGE, "\"%s\" is no key: write a number, or TABLE:ROW", e.what);
     if (!look_find(&l, e.address, e.count)) rc = say_and(STATUS_FAILED, "no memory");
     if (rc == 0) rc = check_jobs(&e, &l);
-    if (rc == 0) rc = explain(&e, &l, path);
+    if (rc == 0) rc = explain(&l, path);
     look_free(&l);
     return rc;
 }

@@ -9,28 +9,6 @@ enum { LINE_BYTES = 512 };
 
 /* ---- reading ---- */
 
-static int64_t clock_of(const char *word)
-{
-    return strcmp(word, "forever") == 0 ? INT64_MAX : strtoll(word, NULL, 10);
-}
-
-static void read_intent(struct known_intents *i, const char *line)
-{
-    char state[KNOWN_WORD_MAX], from[KNOWN_WORD_MAX], to[KNOWN_WORD_MAX];
-    unsigned worker;
-    long long now;
-    if (sscanf(line, "intent %31s worker %u now %lld clocks %31s %31s", state, &worker, &now, from,
-               to) != 5)
-        return;
-    int64_t start = clock_of(from), end = clock_of(to);
-    if (i->count == 0 || start < i->start) i->start = start;
-    if (i->count == 0 || end > i->end) i->end = end;
-    i->count++;
-    i->active += strcmp(state, "active") == 0;
-    i->worker = worker;
-    i->worker_clock = now;
-}
-
 static void read_holder(struct known *k, const char *line)
 {
     char state[KNOWN_WORD_MAX], kept[KNOWN_WORD_MAX];
@@ -74,9 +52,9 @@ static void read_numbers(struct known *k, const char *line)
         k->heard_s = 1e-6 * us;
     } else if (sscanf(line, "parked %llu", &a) == 1) {
         k->parked = a;
-    } else if (sscanf(line, "intends %llu %31s", &a, word) == 2) {
-        k->is_kept = true;
     }
+    if (sscanf(line, "intends %u %31s", &k->intents, word) == 2) k->is_kept = true;
+    sscanf(line, "intent clocks %31s %31s", k->start, k->end);
     sscanf(line, "node %u %u %31s", &k->node, &k->nodes, k->technique);
     sscanf(line, "home %u", &k->home);
     sscanf(line, "place %31s", k->place);
@@ -85,14 +63,10 @@ static void read_numbers(struct known *k, const char *line)
 
 static void read_line(struct known *k, const char *line, double now_s)
 {
-    if (strncmp(line, "intent ", 7) == 0)
-        read_intent(&k->intents, line);
-    else if (strncmp(line, "holder ", 7) == 0)
+    if (strncmp(line, "holder ", 7) == 0)
         read_holder(k, line);
     else if (strncmp(line, "decision ", 9) == 0)
         read_decision(k, line, now_s);
-    else if (strcmp(line, "more-intents") == 0)
-        k->intents.are_more = true;
     else
         read_numbers(k, line);
 }

@@ -35,23 +35,15 @@ struct known_decision {
     char start[KNOWN_WORD_MAX], end[KNOWN_WORD_MAX]; /* "": none */
 };
 
-/* Of a node's workers together, from the first clock to the last. */
-struct known_intents {
-    unsigned count, active;
-    int64_t start, end; /* INT64_MAX: for ever */
-    bool are_more;      /* there may be */
-    unsigned worker;    /* whose is the last */
-    int64_t worker_clock;
-};
-
 /* By one node. */
 struct known {
     unsigned node, nodes, home, owner;
     uint64_t key, row, term, parked;
     char technique[KNOWN_WORD_MAX], table[KNOWN_NAME_MAX], place[KNOWN_WORD_MAX];
     bool is_kept;
-    double heard_s; /* of a replica: its owner was, so long ago */
-    struct known_intents intents;
+    double heard_s;                                  /* of a replica: its owner was, so long ago */
+    unsigned intents;                                /* active ones that will end; */
+    char start[KNOWN_WORD_MAX], end[KNOWN_WORD_MAX]; /* clocks of the latest, "": not known */
     unsigned holders, more_holders, decisions;
     struct known_holder holder[KNOWN_HOLDERS_MAX];
     struct known_decision decision[KNOWN_DECISIONS_MAX];

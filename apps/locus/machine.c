@@ -2,7 +2,7 @@
 
 #include "base/pinning.h"
 #include "net/shared.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "net/uring.h"
 #include "plain.h"
 

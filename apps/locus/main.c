@@ -13,6 +13,8 @@
 static const char help[] =
     "usage: locus COMMAND ...\n"
     "\n"
+    "Starts training jobs and shows what they do.\n"
+    "\n"
     "  run         start the nodes of a cluster on this host: locus run -n 4 -- program arguments\n"
     "  doctor      will this machine carry a job? locus doctor\n"
     "  top         what the nodes of a running job do: locus top; locus top HOST:PORT\n"

@@ -1,10 +1,9 @@
 #include "surroundings.h"
 
-#include "base/clock.h"
-#include "cluster/address.h"
+#include "base/time.h"
 #include "cluster/environment.h"
 #include "cluster/rendezvous.h"
-#include "net/mesh_listener.h"
+#include "net/address.h"
 #include "net/secret.h"
 #include "observe/httpd.h"
 #include "clock.h"
@@ -214,10 +213,9 @@ static void find_connected(struct findings *all, const char *shown, int error)
 static void reach_rendezvous(struct findings *all, const struct rendezvous_address *r,
                              const struct environment *e)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list;
-    if (getaddrinfo(r->host, r->port, &hints, &list)) {
-        find(all, FIND_FAIL, "rendezvous", "the rendezvous \"%s\" is not known", r->shown);
+    if (address_resolve("the rendezvous", r->shown, 0, AF_UNSPEC, &list)) {
+        find(all, FIND_FAIL, "rendezvous", "%s", locus_error());
         return;
     }
     if (e->rank == 0)
@@ -231,15 +229,15 @@ static void reach_rendezvous(struct findings *all, const struct rendezvous_addre
 static bool check_listen(struct findings *all, const char *rendezvous, bool has_secret)
 {
     int fd = -1;
-    char address[MESH_ADDRESS_MAX];
+    char address[ADDRESS_MAX];
     const char *listen = getenv("LOCUS_LISTEN");
     struct port own = {.fd = -1}; /* as locus run would choose it, where it may be IPv6's */
     if (!rendezvous && port_hold(&own, 0) == 0) rendezvous = own.address;
-    const struct mesh_place place = {.listen = listen,
-                                     .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
-                                     .loopback_only = !has_secret && !mesh_is_told_where(listen),
-                                     .deadline_ns = clock_now_ns() + RESOLVE_NS};
-    int rc = mesh_listen(&place, &fd, address);
+    const struct address_place place = {.listen = listen,
+                                        .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
+                                        .loopback_only = !has_secret && !address_has_host(listen),
+                                        .deadline_ns = time_now_ns() + RESOLVE_NS};
+    int rc = address_listen(&place, &fd, address);
     if (fd >= 0) close(fd);
     port_release(&own);
     if (rc)

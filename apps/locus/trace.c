@@ -185,7 +185,7 @@ static void put_counts(const struct timeline *t, size_t process, const struct ev
             long long us = is_over ? e[i].us : since;
             if (is_writes) put(t, 'C', process, 0, us);
             if (is_writes)
-                printf("\"name\":\"node %u, writes here\",\"args\":{\"writes\":%u}}", e->node,
+                printf("\"name\":\"node %u, changes here\",\"args\":{\"changes\":%u}}", e->node,
                        is_over ? 0 : e[i].writes);
             if (is_remote) put(t, 'C', process, 0, us);
             if (is_remote)

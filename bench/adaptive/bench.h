@@ -62,7 +62,7 @@ struct node {
     int rank;
     double seconds;   /* of the timed part; 0: all of it, until timed_end() */
     uint64_t base_ns; /* the same moment at all nodes */
-    double shards_s;  /* processor time of shards at the beginning of the timed part */
+    uint64_t own_ns;  /* the worker's processor time at the beginning of the timed part */
     struct node_figures before;
     struct outcome outcome;
 };

@@ -4,11 +4,9 @@
 #include "../common/rows.h"
 #include "../common/run.h"
 
-#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void note(struct node *n, const char *name, double value)
 {
@@ -63,41 +61,16 @@ float *values_alloc(const struct node *n, size_t count)
 
 /* ---- The timed part ---- */
 
-static bool read_line(const char *task, const char *file, char line[64])
-{
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s", task, file);
-    FILE *f = fopen(path, "r");
-    bool is_read = f && fgets(line, 64, f);
-    if (f) fclose(f);
-    return is_read;
-}
-
-/* The processor time of the shards' threads, which carry the library's name for them: the first
- * number of schedstat, nanoseconds. */
-static double shards_cpu_s(void)
-{
-    glob_t tasks;
-    char line[64];
-    double sum = 0;
-    if (glob("/proc/self/task/*", 0, NULL, &tasks)) return 0;
-    for (size_t i = 0; i < tasks.gl_pathc; i++)
-        if (read_line(tasks.gl_pathv[i], "comm", line) && strncmp(line, "locus-shard", 11) == 0 &&
-            read_line(tasks.gl_pathv[i], "schedstat", line))
-            sum += strtod(line, NULL) / 1e9;
-    globfree(&tasks);
-    return sum;
-}
-
 void timed_begin(struct node *n)
 {
-    n->shards_s = shards_cpu_s();
+    n->own_ns = clock_read(CLOCK_THREAD_CPUTIME_ID);
     n->before = node_figures(n->locus);
 }
 
 void timed_end(struct node *n)
 {
     struct node_figures now = node_figures(n->locus);
+    double own = (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - n->own_ns);
 #define USED(figure) ((double)(now.figure - n->before.figure))
     double replica = USED(stats.pulled_replica) + USED(stats.pushed_replica),
            remote = USED(stats.pulled_remote) + USED(stats.pushed_remote),
@@ -113,7 +86,7 @@ void timed_end(struct node *n)
     note(n, "replicas_left", (double)now.stats.replicas_now);
     note(n, "rounds", USED(stats.rounds));
     note(n, "seconds_since_heard", now.stats.replica_staleness_mean_s);
-    note(n, "shards_cpu_seconds", shards_cpu_s() - n->shards_s);
+    note(n, "shards_cpu_seconds", (USED(cpu_ns) - own) / 1e9);
     note(n, "cpu_seconds", USED(cpu_ns) / 1e9);
 #undef USED
 }

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     DRAWS = 1 << 20,
@@ -125,15 +124,6 @@ static void run_pushed(struct node *n)
 
 /* ---- Costs ---- */
 
-/* Of this thread, in processor time: who else runs here does not count, the shard at work beside it
- * does. */
-static double own_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 struct costs {
     struct node *n;
     struct floors *floor;
@@ -155,15 +145,16 @@ static void access_rows(struct costs *c, enum access a, const locus_key *keys, s
     }
 }
 
-/* Nanoseconds a key. */
+/* Nanoseconds a key, of processor time: who else runs here does not count, the shard at work beside
+ * it does. */
 static double slice(struct costs *c, enum access a, size_t count)
 {
-    double began = own_ns();
+    uint64_t began = clock_read(CLOCK_THREAD_CPUTIME_ID);
     for (unsigned i = 0; i < CALLS_A_SLICE * CALL_KEYS / count; i++) {
         access_rows(c, a, c->keys + c->at, count);
         c->at = (c->at + count) % DRAWS;
     }
-    return (own_ns() - began) / (CALLS_A_SLICE * CALL_KEYS);
+    return (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - began) / (CALLS_A_SLICE * CALL_KEYS);
 }
 
 static int by_value(const void *left, const void *right)

@@ -11,12 +11,17 @@
 #include <stdint.h>
 #include <time.h>
 
+static inline uint64_t clock_read(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 /* Nanoseconds on a clock that never runs backwards. */
 static inline uint64_t clock_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    return clock_read(CLOCK_MONOTONIC);
 }
 
 void clock_sleep_until(uint64_t ns);

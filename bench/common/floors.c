@@ -1,7 +1,6 @@
 /* Compile with -O3: the loops are to be vectorized. `objdump -d floors.o | grep zmm` shows it. */
 #include "floors.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,21 +145,6 @@ static void add_row(float *row, const float *d, size_t length)
 void row_increase(float *row, const float *d, size_t length)
 {
     add_row(row, d, length);
-}
-
-WIDEST_VECTORS
-static void step_row(float *restrict row, float *restrict sums, const float *restrict gradient,
-                     size_t length, float rate)
-{
-    for (size_t i = 0; i < length; i++) {
-        sums[i] += gradient[i] * gradient[i];
-        row[i] -= rate * gradient[i] / (sqrtf(sums[i]) + 1e-10F);
-    }
-}
-
-void row_adagrad(float *row, const float *gradient, size_t length, float rate)
-{
-    step_row(row, row + length, gradient, length, rate);
 }
 
 void floor_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)

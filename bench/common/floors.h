@@ -45,7 +45,5 @@ float row_sum(const float *row, size_t length);
 
 /* row[i] += d[i]. Likewise, for changing in place. */
 void row_increase(float *row, const float *d, size_t length);
-/* A step of AdaGrad: `length` values, and behind them their sums of squares. */
-void row_adagrad(float *row, const float *gradient, size_t length, float rate);
 
 #endif

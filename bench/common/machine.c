@@ -60,3 +60,15 @@ size_t machine_resident_bytes(void)
     fclose(f);
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
+
+size_t machine_huge_bytes(void)
+{
+    char line[256];
+    size_t kib = 0;
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    if (f == NULL) return 0;
+    while (fgets(line, sizeof line, f) && sscanf(line, "AnonHugePages: %zu", &kib) != 1) {
+    }
+    fclose(f);
+    return kib << 10;
+}

@@ -18,5 +18,7 @@ double machine_load(void);
 
 /* Bytes of this process that are in memory now. */
 size_t machine_resident_bytes(void);
+/* Those in huge pages that nobody had to ask for; 0: none, or unknown. */
+size_t machine_huge_bytes(void);
 
 #endif

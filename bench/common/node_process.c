@@ -39,11 +39,9 @@ struct node_process {
 struct node_figures node_figures(const locus *node)
 {
     struct node_figures f = {.time_ns = clock_ns()};
-    struct timespec cpu;
     struct rusage usage;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     getrusage(RUSAGE_SELF, &usage);
-    f.cpu_ns = (uint64_t)cpu.tv_sec * UINT64_C(1000000000) + (uint64_t)cpu.tv_nsec;
+    f.cpu_ns = clock_read(CLOCK_PROCESS_CPUTIME_ID);
     f.switches_voluntary = (uint64_t)usage.ru_nvcsw;
     f.switches_involuntary = (uint64_t)usage.ru_nivcsw;
     if (node != NULL) locus_stats_read(node, &f.stats);

@@ -2,11 +2,11 @@
 
 #include "clock.h"
 #include "must.h"
+#include "team.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,44 +64,10 @@ static bool receive_all(int fd, void *data, size_t bytes, bool spins)
     return true;
 }
 
-/* Where this process may run, as it was in the beginning. */
-static const cpu_set_t *all_processors(void)
-{
-    static cpu_set_t all;
-    static bool known;
-    if (!known) sched_getaffinity(0, sizeof all, &all);
-    known = true;
-    return &all;
-}
-
-/* The n-th processor that we may use; -1: there are not so many. */
-static int processor(unsigned n)
-{
-    const cpu_set_t *all = all_processors();
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, all) && n-- == 0) return cpu;
-    }
-    return -1;
-}
-
-static void run_on(int cpu)
-{
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
-
-static void run_anywhere(void)
-{
-    sched_setaffinity(0, sizeof(cpu_set_t), all_processors());
-}
-
 /* ---- Our end ---- */
 
 struct node_process *raw_start(void)
 {
-    all_processors();
     return node_process_start("the raw connections' other end",
                               (const char *const[]){RAW_PEER, NULL});
 }
@@ -113,7 +79,7 @@ void raw_stop(struct node_process *peer)
 
 bool raw_can(const struct raw_task *t)
 {
-    return !t->pinned || processor(1) >= 0;
+    return !t->pinned || team_processors() > 1;
 }
 
 static int connect_to(uint64_t port)
@@ -135,13 +101,13 @@ int raw_open(struct node_process *peer, const struct raw_task *t)
     memcpy(q.numbers, t, sizeof *t);
     node_process_ask(peer, &q, &port, sizeof port, 10);
     int fd = connect_to(port);
-    if (t->pinned) run_on(processor(0));
+    if (t->pinned) team_pin(0);
     return fd;
 }
 
 void raw_close(int fd)
 {
-    run_anywhere();
+    team_unpin();
     close(fd);
 }
 
@@ -189,10 +155,10 @@ static void serve(int listener, const struct raw_task *t, char *buffer)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     prepare(fd);
-    if (t->pinned) run_on(processor(1));
+    if (t->pinned) team_pin(1);
     if (t->kind == RAW_PINGPONG) answer_all(fd, t, buffer);
     if (t->kind == RAW_STREAM) stream(fd, t, buffer);
-    run_anywhere();
+    team_unpin();
     close(fd);
 }
 
@@ -215,7 +181,6 @@ void raw_peer(size_t buffer_bytes)
     struct raw_task task;
     int listener = listen_on_loopback(&port);
     char *buffer = must_alloc(buffer_bytes);
-    all_processors();
     for (;;) {
         node_process_question(&q);
         if (q.what == NODE_FIGURES) {

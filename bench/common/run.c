@@ -48,13 +48,10 @@ static void add_common(struct args_list *list)
 void run_parse(const struct program *p, int argc, char **argv)
 {
     static struct args_list list;
-    const struct args_option demo = OPTION_FLAG("--demo", &run.demo, 0,
-                                                "10 to 20 seconds and one short table"),
-                             own = OPTION_SECTION("options of this one");
+    const struct args_option own = OPTION_SECTION("options of this one");
     fail_set_program(program_name = p->name);
     run.threads = team_processors();
     add_common(&list);
-    if (p->demo) args_add(&list, &demo, 1);
     if (p->more_count > 0) {
         args_add(&list, &own, 1);
         args_add(&list, p->more, p->more_count);
@@ -64,8 +61,7 @@ void run_parse(const struct program *p, int argc, char **argv)
                                       .options = list.options,
                                       .option_count = list.count},
                argc, argv);
-    if (run.quick && run.demo) fail_usage("choose one of --quick and --demo");
-    if (!run.repetitions) run.repetitions = run.quick ? p->quick : run.demo ? p->demo : p->full;
+    if (!run.repetitions) run.repetitions = run.quick ? p->quick : p->full;
 }
 
 static bool has_word(const char *name, const char *word, size_t length)

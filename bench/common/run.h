@@ -23,19 +23,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { REPETITIONS_MAX = 99, CELL_NAME = 96, CELL_FIGURES = 72, CELLS_MAX = 512 };
+enum { REPETITIONS_MAX = 99, CELL_NAME = 96, CELL_FIGURES = 72, CELLS_MAX = 1024 };
 
 struct program {
     const char *name;
     const char *about;              /* for --help: what is measured, and what words --only knows */
     const struct args_option *more; /* options of its own */
     size_t more_count;
-    unsigned quick, demo, full; /* repetitions; demo 0: it has none */
+    unsigned quick, full; /* repetitions */
 };
 
 extern struct run {
     bool quick;           /* small sizes, a few seconds: to see that it runs, not how fast */
-    bool demo;            /* 10 to 20 s and one short table */
     unsigned threads;     /* as asked; by default one a processor */
     unsigned repetitions; /* of each cell */
     unsigned repetition;  /* that is on */

@@ -38,13 +38,13 @@ struct lane {
 typedef void lane_work(struct lane *l, const uint64_t *keys, size_t n);
 
 /* Neighbours run one after the other, so a step's floor is close to it in time. */
-enum { STEPS = 19 };
+enum { STEPS = 23 };
 extern const struct step {
     const char *name;
     unsigned per_call; /* 0: the step makes no calls */
     lane_work *work;
     const char *floor; /* what it is compared with */
-    bool in_demo;
+    bool in_chart;
 } steps[STEPS];
 
 void lane_note(struct lane *l, int rc); /* remembers the first failure */
@@ -60,11 +60,6 @@ struct watch {
 enum { WATCHES = 5 };
 extern const struct watch watches[WATCHES];
 
-enum store { LOCUS, MUTEX, STORES };
-struct tail {
-    const struct watch *watch;
-    enum store store;
-};
 void measure_tail(struct cell *);
 
 /* ---- The node, the array beside it, and what each thread has (node.c) ---- */
@@ -79,8 +74,8 @@ extern struct bench {
 } bench;
 
 uint64_t rows_of(uint32_t length);
-/* Rows of this length, all written. Returns the bytes of memory beside a row's values. */
-double node_open(uint32_t length);
+/* Rows of this length, all written, in the array as well; the cell says what memory they take. */
+void node_open(uint32_t length, struct cell *);
 void node_close(void);
 void draw_keys(enum key_choice choice, uint64_t rows);
 /* Index of a part of each lane's sequence that was not used just now. */

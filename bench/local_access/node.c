@@ -51,19 +51,24 @@ static void write_all_rows(uint64_t rows)
     }
 }
 
-double node_open(uint32_t length)
+void node_open(uint32_t length, struct cell *c)
 {
     uint64_t rows = rows_of(length);
+    double values = (double)rows * length * sizeof(float);
+    size_t huge = machine_huge_bytes();
     array_open(length);
+    *cell_figure(c, "array_in_huge_pages") = ((double)machine_huge_bytes() - (double)huge) / values;
     lanes_open(length);
     batches_reset();
     /* What the process grows by while the rows come, minus their values, is what locus keeps beside
      * them. */
     size_t before = machine_resident_bytes();
+    huge = machine_huge_bytes();
     workers_open(length);
     write_all_rows(rows);
     double grown = (double)machine_resident_bytes() - (double)before;
-    return grown / (double)rows - length * (double)sizeof(float);
+    *cell_figure(c, "bytes_beside_values_per_key") = (grown - values) / (double)rows;
+    *cell_figure(c, "in_huge_pages") = ((double)machine_huge_bytes() - (double)huge) / grown;
 }
 
 void node_close(void)

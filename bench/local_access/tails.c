@@ -25,7 +25,6 @@ static struct round round_of(const struct watch *w, unsigned lane, size_t at, si
 }
 
 struct writer {
-    enum store store;
     struct round round;
     pthread_t thread;
     atomic_bool stop;
@@ -38,11 +37,7 @@ static void *keep_writing(void *argument)
     struct lane *l = &bench.lanes[1];
     for (size_t i = 0; !atomic_load_explicit(&w->stop, memory_order_relaxed);
          i = i + 1 < w->round.count ? i + 1 : 0) {
-        if (w->store == LOCUS) {
-            lane_note(l, locus_push(l->worker, &w->round.keys[i], 1, l->batch));
-        } else {
-            floor_locked_add(l->floors, &w->round.keys[i], 1, l->batch);
-        }
+        lane_note(l, locus_push(l->worker, &w->round.keys[i], 1, l->batch));
         atomic_fetch_add_explicit(&w->pushes, 1, memory_order_relaxed);
     }
     return NULL;
@@ -63,18 +58,13 @@ static void writer_stop(struct writer *w)
 
 /* A call that waits delays the next one: these are the times of the calls themselves, not the
  * waiting times of requests that come by a schedule. */
-static void pull_one_by_one(enum store store, struct round round, size_t calls,
-                            struct latency *times)
+static void pull_one_by_one(struct round round, size_t calls, struct latency *times)
 {
     struct lane *l = &bench.lanes[0];
     for (size_t i = 0; i < calls; i++) {
         const uint64_t *key = &round.keys[round.count == 1 ? 0 : i];
         uint64_t begin = clock_ns();
-        if (store == LOCUS) {
-            lane_note(l, locus_pull(l->worker, key, 1, l->batch));
-        } else {
-            floor_locked_read(l->floors, key, 1, l->batch);
-        }
+        lane_note(l, locus_pull(l->worker, key, 1, l->batch));
         latency_since(times, begin);
     }
     must(l->rc, "pull");
@@ -83,16 +73,16 @@ static void pull_one_by_one(enum store store, struct round round, size_t calls,
 void measure_tail(struct cell *c)
 {
     static struct latency times;
-    const struct tail *t = c->what;
+    const struct watch *watched = c->what;
     size_t calls = run.quick ? 2000 : 100000, at = next_keys(calls);
-    struct writer writer = {.store = t->store, .round = round_of(t->watch, 1, at, calls)};
+    struct writer writer = {.round = round_of(watched, 1, at, calls)};
     batches_reset();
     latency_clear(&times);
-    if (t->watch->writer) writer_start(&writer);
+    if (watched->writer) writer_start(&writer);
     size_t before = atomic_load(&writer.pushes);
-    pull_one_by_one(t->store, round_of(t->watch, 0, at, calls), calls, &times);
+    pull_one_by_one(round_of(watched, 0, at, calls), calls, &times);
     size_t pushes = atomic_load(&writer.pushes) - before;
-    if (t->watch->writer) writer_stop(&writer);
+    if (watched->writer) writer_stop(&writer);
     cell_times(c, &times);
     /* Near 0 when the writer had no processor. */
     *cell_figure(c, "pushes_per_pull") = (double)pushes / (double)calls;

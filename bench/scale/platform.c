@@ -4,11 +4,10 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "base/pinning.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "intents/intents.h"
-#include "protocol/trace.h"
 #include "sim/protocol/joined.h"
-#include "store/dirty_set.h"
+#include "store/store.h"
 #include "worker/figures.h"
 #include "worker/operation.h"
 #include "virtual.h"
@@ -369,6 +368,7 @@ static void turn(struct reactor *r)
     work(r);
     figures(r)->shard_ns += r->now - (double)virtual_now_ns();
     r->busy_until = (uint64_t)r->now;
+    joined_trace(r->node, r->busy_until);
     r->turn_ns = NEVER;
     if (r->completed) virtual_news(r->node, (uint64_t)r->now);
     if (shard_has_news(&r->shard)) r->due_ns = r->busy_until;
@@ -448,7 +448,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
 {
     struct reactor *r = c->reactor[number];
     if (!r) return;
-    trace_close(r->shard.trace, virtual_now_ns());
     shard_fini(&r->shard);
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
@@ -494,9 +493,7 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
         .round_ns = (uint64_t)(m->frame_out + m->frame_in),
         .kib_ns = (uint64_t)(512 * (m->byte_out + m->byte_in)),
         .credit_bytes = LINK_CREDIT_BYTES};
-    int rc = shard_init(&r->shard, &shard);
-    /* In virtual time nothing happens but since the beginning. */
-    return rc ? rc : shard_open_trace(&r->shard, 0);
+    return shard_init(&r->shard, &shard);
 }
 
 /* Everybody has told rank 0, and rank 0 everybody. */

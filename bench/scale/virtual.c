@@ -1,7 +1,7 @@
 #include "virtual.h"
 
+#include "base/sync.h"
 #include "sim/fibers.h"
-#include "base/yield.h"
 
 #include <stdlib.h>
 #include <string.h>

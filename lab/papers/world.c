@@ -8,7 +8,7 @@
 #include "../../apps/common/world.h"
 
 #include "api/feed.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "scale/platform.h"
 #include "scale/virtual.h"
 #include "cluster.h"

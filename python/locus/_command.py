@@ -2,6 +2,7 @@
 """What commands have in common: whatever ends one ends it with a sentence."""
 import argparse
 import os
+import re
 import sys
 from typing import Any, Callable
 
@@ -20,6 +21,14 @@ def count(text: str) -> int:
     if not 1 <= number <= 1000000:
         raise argparse.ArgumentTypeError(f"{text} is no number from 1 to 1000000")
     return number
+
+
+def keep_others(path: str, form: bytes, who: str, hint: str = "") -> None:
+    """Nothing is lost that `who` has not written: a file that is there must begin in that form."""
+    if os.path.isfile(path) and os.path.getsize(path):
+        with open(path, "rb") as file:
+            if not re.match(form, file.read(1 << 16), re.S):
+                raise Problem(f"{path} is there, and {who} has not written it: {hint}name another, or remove this one")
 
 
 def run(name: str, command: Callable[[Any], None], told: argparse.Namespace) -> int:

@@ -7,8 +7,11 @@ import sys
 import zipfile
 from typing import Any, List, Optional
 
-from ._command import Problem, parser, run
+from ._command import Problem, keep_others, parser, run
 
+# How each begins; .npz with notes, by which others' archives differ.
+FORMS = {".npz": rb"PK\x03\x04.{26}notes\.json", ".tsv": rb"[^\t\n]*(\t-?(\d[-+.\de]*|nan|inf))+\n", ".txt": rb"\d+ \d+\n",
+         ".bin": rb"\d+ \d+\n"}
 HELP = """The end of OUT's name says what it becomes:
   .npz   all tensors, as numpy.load() reads them; names of rows are bytes, a name a line; notes.json has the metadata
   .tsv   a row a line, its name before its numbers
@@ -44,16 +47,19 @@ def export(told: Any) -> None:
 
     from ._saved import Saved
     saved, kind, part = Saved(told.model), os.path.splitext(told.out)[1], f"{told.out}.{os.getpid()}.part"
-    if kind not in (".npz", ".tsv", ".txt", ".bin"):
+    if kind not in FORMS:
         raise Problem(f"{told.out}: its name must end with .npz, .tsv, .txt or .bin")
     if told.tensor and kind == ".npz":
         raise Problem("--tensor has no effect with .npz, which has all")
+    keep_others(told.out, FORMS[kind], "locus export")
     try:
         with open(part, "w+b") as out:
             if kind == ".npz":
-                np.savez(out, **saved.tensors)
-                with zipfile.ZipFile(out, "a") as archive:
+                with zipfile.ZipFile(out, "w") as archive:
                     archive.writestr("notes.json", json.dumps(saved.notes))
+                    for name, tensor in saved.tensors.items():
+                        with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                            np.lib.format.write_array(file, np.asanyarray(tensor), allow_pickle=False)
             else:
                 write_rows(saved, told.tensor, out, kind)
         os.replace(part, told.out)

@@ -18,7 +18,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from ._command import Problem, parser
+from ._command import Problem, keep_others, parser
 from ._command import run as run_command
 
 try:
@@ -405,7 +405,7 @@ def _charts(run: Run) -> List[str]:
 PAGE = """<!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" lang="en">
 <head>
-<meta charset="utf-8"/><meta name="viewport" content="width=device-width"/>
+<meta charset="utf-8"/><meta name="generator" content="locus report"/><meta name="viewport" content="width=device-width"/>
 <meta name="color-scheme" content="light dark"/><title>%s</title>
 <style>
 %sbody { font: 14px/1.45 system-ui, sans-serif; margin: 24px auto; max-width: 1080px; padding: 0 12px; }
@@ -625,6 +625,7 @@ def _prefix(word: str) -> str:
 def report(told: argparse.Namespace) -> None:
     if np is None:
         raise ImportError(name="numpy")
+    keep_others(told.out, rb'<!DOCTYPE html>.{,400}content="locus report"', "locus report")
     prefixes = list(dict.fromkeys(map(_prefix, told.prefix)))
     runs = [read(prefix) for prefix in prefixes]
     all_ = [_summary(name, run) for name, run in zip(_names(prefixes), runs)]

@@ -1,7 +1,7 @@
 #include "actors/actor.h"
 
 #include "base/error.h"
-#include "base/footprint.h"
+#include "base/process.h"
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
@@ -13,8 +13,7 @@
 #include "protocol/replica.h"
 #include "protocol/round.h"
 #include "protocol/step.h"
-#include "protocol/trace.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +46,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
     if (clocks_init(s, plan->progress, plan->posted)) return -ENOMEM;
-    if (plan->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
+    if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
     if (s->clock &&
@@ -94,24 +93,13 @@ void shard_fini(struct shard *s)
     clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
-    decisions_free(s->decisions);
+    events_free(s->events);
     free(s->asked_bytes);
     free(s->wrong);
     free(s->active);
     free(s->intents);
     free(s->pacer);
     *s = (struct shard){0};
-}
-
-int shard_open_trace(struct shard *s, int64_t epoch_ns)
-{
-    const struct trace_config c = {.keyspace = &s->store->keyspace,
-                                   .rank = s->rank,
-                                   .nodes = s->nodes,
-                                   .shard = s->number,
-                                   .technique = s->technique->name,
-                                   .epoch_ns = epoch_ns};
-    return trace_open(&c, &s->trace);
 }
 
 static uint64_t now_ns(const struct shard *s)
@@ -200,34 +188,30 @@ void shard_intent(struct shard *s, const struct intent_event *e)
     step(s);
 }
 
+/* Once a run: nobody pays for what nobody asks for. */
+static void note_intents(const struct shard *s, const struct intent_event *e, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (e[i].kind == INTENT_BEGINS)
+            shard_note_intent(s, &e[i], EVENT_INTENDED, s->rank);
+        else if (e[i].kind == INTENT_ENDS && s->records.state[e[i].index].wanted == 0)
+            shard_event(s, e[i].index, s->rank, EVENT_EXPIRED, WHY_NONE, 0);
+    }
+}
+
 static void hear(void *shard, const struct intent_event *e, unsigned count)
 {
     struct shard *s = shard;
     for (unsigned i = 0; i < count; i++) record_fetch(&s->records, e[i].index);
     for (unsigned i = 0; i < count; i++) replica_fetch_found(s, e[i].index);
     for (unsigned i = 0; i < count; i++) shard_intent(s, &e[i]);
+    if (s->events) note_intents(s, e, count);
 }
 
 static void turn_intents(struct shard *s)
 {
     round_look(s);
     intents_turn(s->intents, hear, s);
-}
-
-static struct trace_view view(const void *shard, uint64_t index)
-{
-    const struct shard *s = shard;
-    struct row_ref ref = shard_row_ref(s, index);
-    struct location l = location_of(s, ref);
-    const struct key_state *state = &s->records.state[index];
-    return (struct trace_view){.place = l.is_here      ? TRACE_OWNER
-                                        : l.is_replica ? TRACE_REPLICA
-                                                       : TRACE_ELSEWHERE,
-                               .intends = state->is_kept      ? TRACE_KEEPS
-                                          : state->wanted > 0 ? TRACE_INTENDS
-                                                              : TRACE_NO_INTENT,
-                               .word = directory_load(row_ref_word(ref)),
-                               .term = state->term};
 }
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
@@ -243,11 +227,7 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
     uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s);
     if (idle_ns < due_ns) due_ns = idle_ns;
     reclaim(s);
-    if (s->reclaim_ns < due_ns) due_ns = s->reclaim_ns;
-    if (!s->trace) return due_ns;
-    trace_waits(s->trace, s->now_ns, s->clocks->waiting);
-    uint64_t look_ns = trace_look(s->trace, s->now_ns, view, s);
-    return look_ns < due_ns ? look_ns : due_ns;
+    return s->reclaim_ns < due_ns ? s->reclaim_ns : due_ns;
 }
 
 bool shard_has_news(const struct shard *s)
@@ -304,6 +284,52 @@ void shard_fail(struct shard *s, int rc)
     }
 }
 
+/* ---- what others ask ---- */
+
+static void look_at_holders(const struct shard *s, struct record *r, struct key_look *out)
+{
+    uint64_t version = holders_version(r, shard_row_ref(s, r->index));
+    uint32_t now_us = (uint32_t)(out->now_ns / 1000);
+    for (unsigned i = 0; i < r->holders; i++) {
+        const struct holder *h = &r->holder[i];
+        if (out->holders == LOOK_HOLDERS_MAX) {
+            out->more_holders++;
+            continue;
+        }
+        out->holder[out->holders++] =
+            (struct look_holder){.node = h->node,
+                                 .is_kept = h->is_kept,
+                                 .is_current = h->seen >= version,
+                                 .brought_ns = UINT64_C(1000) * (uint32_t)(now_us - h->brought_us)};
+    }
+}
+
+static void look_at_record(const struct shard *s, struct record *r, struct key_look *out)
+{
+    out->is_asking = r->sync != SYNC_NONE;
+    for (const struct parked *p = r->parked; p; p = p->next) out->parked++;
+    if (out->is_here) look_at_holders(s, r, out);
+}
+
+void shard_look(struct shard *s, uint64_t index, struct key_look *out)
+{
+    struct location l = location_of(s, shard_row_ref(s, index));
+    const struct key_state *state = &s->records.state[index];
+    struct record *r = record_find(&s->records, index);
+    *out = (struct key_look){.now_ns = s->platform->now_ns(s->platform->context),
+                             .owner = l.owner,
+                             .term = l.term,
+                             .is_here = l.is_here,
+                             .is_replica = l.is_replica,
+                             .is_kept = state->is_kept,
+                             .wanted = state->wanted};
+    if (l.is_replica) {
+        uint64_t heard_ns = s->replicas->source[r && r->version ? r->source : l.owner].heard_ns;
+        out->heard_ns = out->now_ns > heard_ns ? out->now_ns - heard_ns : 0;
+    }
+    if (r) look_at_record(s, r, out);
+}
+
 static void add(uint64_t *to, const uint64_t *from)
 {
     *to += __atomic_load_n(from, __ATOMIC_ACQUIRE);
@@ -347,11 +373,6 @@ void shard_add_histogram(const struct shard *s, enum locus_histogram_kind kind,
         add(&to->count[hops], &s->histograms.hops[hops]);
         to->sum += hops * __atomic_load_n(&s->histograms.hops[hops], __ATOMIC_RELAXED);
     }
-}
-
-void shard_add_rounds(const struct shard *s, struct locus_histogram *to)
-{
-    histogram_sum(to, &s->histograms.round);
 }
 
 size_t shard_asked_bytes(const struct shard *s, unsigned peer)

@@ -37,11 +37,6 @@ size_t shard_memory_max(const struct store *);
 int shard_init(struct shard *, const struct shard_config *);
 void shard_fini(struct shard *);
 
-/* Traces chosen keys from now on, if the environment says so (trace.h). Returns 0, or a negative
- * errno with the sentence in locus_error(). The caller closes the trace: trace_close(shard->trace,
- * ...). The shard's clock plus `epoch_ns` is nanoseconds since 1970. */
-int shard_open_trace(struct shard *, int64_t epoch_ns);
-
 /* Called once a turn, after requests and frames. Returns when it must be called again even if
  * nothing happens; UINT64_MAX: never. */
 uint64_t shard_turn(struct shard *, uint64_t now_ns);
@@ -67,11 +62,35 @@ void shard_heartbeat(struct shard *, unsigned peer);
 /* A node was lost: completes all requests with rc, now and in future. */
 void shard_fail(struct shard *, int rc);
 
+/* What a shard knows of one key, for `locus explain`; what happened to it is in events.h. */
+enum { LOOK_HOLDERS_MAX = 64 };
+
+struct look_holder {
+    unsigned node;
+    bool is_kept, is_current; /* it has what the main copy has, or that is on its way */
+    uint64_t brought_ns;      /* ago */
+};
+
+struct key_look {
+    uint64_t now_ns;
+    unsigned owner; /* as far as we know; if that is us and the row is not here, it is on its way */
+    uint64_t term;  /* of that ownership, which is how often the row has moved */
+    bool is_here, is_replica;
+    bool is_asking;                 /* a sync of ours is not yet answered */
+    bool is_kept;                   /* an intent that never ends */
+    unsigned wanted;                /* active intents that will end */
+    uint64_t parked;                /* requests that wait here for the row */
+    uint64_t heard_ns;              /* of a replica: how long ago its owner was last heard of */
+    unsigned holders, more_holders; /* `more` do not fit below */
+    struct look_holder holder[LOOK_HOLDERS_MAX];
+};
+
+void shard_look(struct shard *, uint64_t index, struct key_look *);
+
 /* Adds what was counted so far. Any thread. */
 void shard_add_counters(const struct shard *, struct shard_counters *to);
 void shard_add_histogram(const struct shard *, enum locus_histogram_kind,
                          struct locus_histogram *to);
-void shard_add_rounds(const struct shard *, struct locus_histogram *to);
 /* The credit in use towards a peer. Any thread. */
 size_t shard_asked_bytes(const struct shard *, unsigned peer);
 

@@ -4,13 +4,11 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "actors/turn.h"
-#include "base/condition.h"
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 #include "net/forked.h"
 #include "net/uring.h"
-#include "protocol/look.h"
-#include "protocol/trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -35,9 +33,7 @@ struct inbox {
 struct question {
     uint64_t index;
     struct key_look *answer;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool is_answered;
+    bool is_answered; /* atomic */
 };
 
 struct reactor {
@@ -107,13 +103,13 @@ static void platform_complete(void *context, struct request *request, int rc)
 static uint64_t platform_now_ns(void *context)
 {
     (void)context;
-    return clock_now_ns();
+    return time_now_ns();
 }
 
 static uint64_t platform_cpu_ns(void *context)
 {
     (void)context;
-    return clock_cpu_ns();
+    return time_cpu_ns();
 }
 
 static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f,
@@ -166,8 +162,6 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .kib_ns = REACTOR_KIB_NS};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
-    rc = shard_open_trace(&r->shard, clock_epoch_ns());
-    if (rc) return rc;
     rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s,
                     0);
     if (rc) return rc;
@@ -216,8 +210,6 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
 
 void reactor_fini(struct reactor *r)
 {
-    trace_close(r->shard.trace, clock_now_ns());
-    r->shard.trace = NULL;
     shard_fini(&r->shard);
 }
 
@@ -306,10 +298,7 @@ static void answer_question(struct reactor *r)
     struct question *q = __atomic_exchange_n(&r->shared.question, NULL, __ATOMIC_ACQUIRE);
     if (!q) return;
     shard_look(&r->shard, q->index, q->answer);
-    pthread_mutex_lock(&q->mutex);
-    q->is_answered = true;
-    pthread_cond_signal(&q->changed);
-    pthread_mutex_unlock(&q->mutex);
+    __atomic_store_n(&q->is_answered, true, __ATOMIC_RELEASE);
 }
 
 static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
@@ -365,7 +354,7 @@ static void sleep_until_news(struct reactor *r)
     if (due_ns < until) until = due_ns;
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
     turn_look(&r->shared.turn);
-    if (until <= clock_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
+    if (until <= time_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
     r->until_ns = until;
     __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);
     if (turn_leave(&r->shared.turn, may_be_helped(r))) {
@@ -373,7 +362,7 @@ static void sleep_until_news(struct reactor *r)
         turn_take_back(&r->shared.turn);
     }
     uring_get_up(r->uring);
-    r->slept_ns = clock_now_ns();
+    r->slept_ns = time_now_ns();
 }
 
 /* Leave its turns to a worker that waits? Not soon after others wanted the thread: to wake it each
@@ -395,7 +384,7 @@ static void poll_gently(const struct reactor *r)
 static void *run(void *argument)
 {
     struct reactor *r = argument;
-    uint64_t now = clock_now_ns(), busy = now;
+    uint64_t now = time_now_ns(), busy = now;
     while (!is_finished(r, now)) {
         unsigned work = uring_poll(r->uring, now);
         handle_loss(r);
@@ -410,7 +399,7 @@ static void *run(void *argument)
             poll_gently(r);
         else
             sleep_until_news(r);
-        now = clock_now_ns();
+        now = time_now_ns();
     }
     uring_stop(r->uring);
     return NULL;
@@ -422,7 +411,7 @@ static void *start(void *argument)
     pinning_apply(r->place); /* refused: slower, not wrong */
     pinning_shorten_slices();
     __atomic_store_n(&r->shared.thread, gettid(), __ATOMIC_RELAXED);
-    int rc = uring_start(r->uring, clock_now_ns());
+    int rc = uring_start(r->uring, time_now_ns());
     if (rc) r->lost(r->context, r->shard.rank, locus_error());
     return run(r);
 }
@@ -469,7 +458,7 @@ static void give_turn(struct reactor *r)
 /* A worker that gets no core while it has the turn would make peers take the node for lost. */
 static bool is_as_soon(struct reactor *r)
 {
-    uint64_t now = clock_now_ns();
+    uint64_t now = time_now_ns();
     if (now - r->soon_ns > SOON_NS) {
         pid_t thread = __atomic_load_n(&r->shared.thread, __ATOMIC_RELAXED);
         r->soon_ns = now;
@@ -489,7 +478,7 @@ bool reactor_help_begin(struct reactor *r)
 bool reactor_help(struct reactor *r)
 {
     if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
-    uint64_t now = clock_now_ns();
+    uint64_t now = time_now_ns();
     unsigned work = uring_poll_shared(r->uring, now) + serve_inboxes(r);
     r->due_ns = shard_turn(&r->shard, now);
     outbox_flush(&r->outbox, now, flush_link, r);
@@ -526,21 +515,17 @@ static bool take_back(struct reactor *r, struct question *q)
 
 int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
 {
+    static const struct timespec pause = {.tv_nsec = 500000};
     struct question q = {.index = index, .answer = out};
-    uint64_t until_ns = clock_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
-    pthread_mutex_init(&q.mutex, NULL);
-    condition_init(&q.changed);
+    uint64_t until_ns = time_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
     wake_if_sleeping(r);
-    pthread_mutex_lock(&q.mutex);
-    while (!q.is_answered && condition_wait(&q.changed, &q.mutex, until_ns)) continue;
-    bool is_late = !q.is_answered && take_back(r, &q);
-    /* The thread that has taken it answers at once. */
-    while (!q.is_answered && !is_late) pthread_cond_wait(&q.changed, &q.mutex);
-    pthread_mutex_unlock(&q.mutex);
-    pthread_cond_destroy(&q.changed);
-    pthread_mutex_destroy(&q.mutex);
-    return is_late ? -ETIMEDOUT : 0;
+    while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
+        /* The thread that has taken it answers at once. */
+        if (time_now_ns() > until_ns && take_back(r, &q)) return -ETIMEDOUT;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
 }
 
 void reactor_lose(struct reactor *r, unsigned rank, const char *reason)

@@ -14,7 +14,7 @@
 #ifndef LOCUS_ACTORS_TURN_H
 #define LOCUS_ACTORS_TURN_H
 
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -1,8 +1,6 @@
 /* Pull, push, set, localize, and waiting for them. */
 #include "api/parts.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "worker/call.h"
 
 #include <errno.h>
@@ -228,22 +226,6 @@ int call_access(locus_worker *w, enum request_kind kind, const locus_key *keys, 
     return rc ? rc : run_access(&a);
 }
 
-/* Of an asynchronous call that is looked at: begins at `began_ns`. */
-static void time_async(locus_worker *w, enum request_kind kind, uint64_t began_ns)
-{
-    struct observer *o = w->observer;
-    struct locus_histogram *took = kind == REQUEST_PULL ? &o->pull_async : &o->push_async;
-    operations_time_next(&w->operations, kind == REQUEST_LOCALIZE ? NULL : took, began_ns);
-}
-
-/* Its values were here, and no operation has begun: it is done. */
-static void end_async(locus_worker *w, int rc)
-{
-    struct operations *o = &w->operations;
-    if (rc == 0 && o->next_took) histogram_add(o->next_took, clock_now_ns() - o->next_began_ns);
-    operations_time_next(o, NULL, 0);
-}
-
 static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                         float *values, locus_ticket *ticket)
 {
@@ -252,14 +234,9 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     *ticket = 0;
     int rc = check_access(&a);
     if (rc) return rc;
-    bool is_due = w->observer && observer_is_due(w->observer, &w->only);
-    uint64_t began_ns = is_due ? clock_now_ns() : 0;
     if (is_in_section(w) && operations_would_wait(&w->operations, n) && (rc = check_section(&a)))
         return rc;
-    if (is_due) time_async(w, kind, began_ns);
     rc = begin_checked(&a);
-    if (is_due) end_async(w, rc);
-    if (is_due) observer_note_keys(w->observer, keys, n);
     if (a.op) *ticket = operation_submit(&w->operations, a.op);
     if (rc && a.op) { /* who hears of an error may free the values at once */
         finish(w, *ticket);
@@ -287,44 +264,50 @@ static inline __attribute__((always_inline)) struct partition *usual_partition(
     return __builtin_expect(is_one_key(w, keys, n, values), 1) ? worker_only(w) : NULL;
 }
 
-static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
+/* -EAGAIN: not so, or nothing was done. */
+static inline __attribute__((always_inline)) int access_one(const locus_worker *w,
+                                                            enum request_kind kind, locus_key key,
+                                                            float *values)
 {
     struct row_ref s = store_row_ref(w->store, key);
-    if (kind == REQUEST_PULL) return row_read_alone(s, values, w->copies);
+    if (kind == REQUEST_PULL)
+        return s.partition->bf16 ? row_read_slowly(s, values, 0, w->copies)
+                                 : row_read_alone(s, values, w->copies);
+    if (kind == REQUEST_PUSH && s.partition->optimizer && row_step_own(s, NULL, NULL, values))
+        return COUNT_LOCAL;
+    if (kind == REQUEST_PUSH && w->store->counts_steps) return -EAGAIN;
     if (!worker_only(w) && s.partition->home) row_fetch_to_write(s);
     return row_write_by(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, w->copies);
 }
 
-static inline __attribute__((always_inline)) int access_now(locus_worker *w, enum request_kind kind,
+/* What is not so easy: of one key the row alone, if it is here all the same. */
+static inline __attribute__((always_inline)) int access_any(locus_worker *w, enum request_kind kind,
                                                             const locus_key *keys, size_t n,
                                                             float *values)
 {
+    if (!w) return n == 0 ? 0 : call_no_worker(call_name[kind]);
     int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : -EAGAIN;
-    if (done < 0) return access_rows(w, kind, keys, n, values);
+    if (__builtin_expect(done < 0, 0)) return access_rows(w, kind, keys, n, values);
     count_access(w, kind, done == COUNT_LOCAL, done == COUNT_REPLICA, 0);
     return 0;
 }
 
-/* Where somebody looks closer, steps have numbers, or values are not floats. */
-static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
-                                                    const locus_key *keys, size_t n, float *values)
+static __attribute__((noinline)) int pull_unusual(locus_worker *w, const locus_key *keys, size_t n,
+                                                  float *values)
 {
-    bool is_due = w->observer && observer_is_due(w->observer, &w->only);
-    uint64_t began_ns = is_due ? clock_now_ns() : 0;
-    bool is_long = (kind == REQUEST_PULL && w->store->has_bf16) ||
-                   (kind == REQUEST_PUSH && w->store->counts_steps);
-    int rc = is_long ? access_rows(w, kind, keys, n, values) : access_now(w, kind, keys, n, values);
-    if (rc == 0 && is_due)
-        observer_note(w->observer, kind == REQUEST_PULL, clock_now_ns() - began_ns, keys, n);
-    return rc;
+    return access_any(w, REQUEST_PULL, keys, n, values);
 }
 
-static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind,
-                                                    const locus_key *keys, size_t n, float *values)
+static __attribute__((noinline)) int push_unusual(locus_worker *w, const locus_key *keys, size_t n,
+                                                  const float *updates)
 {
-    if (!w) return n == 0 ? 0 : call_no_worker(call_name[kind]);
-    if (__builtin_expect(w->looks_closer, 0)) return access_watched(w, kind, keys, n, values);
-    return access_now(w, kind, keys, n, values);
+    return access_any(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
+}
+
+static __attribute__((noinline)) int set_unusual(locus_worker *w, const locus_key *keys, size_t n,
+                                                 const float *values)
+{
+    return access_any(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
 }
 
 static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys,
@@ -332,7 +315,7 @@ static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, con
                                                             uint32_t length)
 {
     int done = row_try_read(partition_row_ref(only, keys[0]), values, length, true);
-    if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, 1, values);
+    if (__builtin_expect(done < 0, 0)) return pull_unusual(w, keys, 1, values);
     count_read(w, done);
     return 0;
 }
@@ -347,7 +330,7 @@ static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_
 int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 {
     struct partition *only = usual_partition(w, keys, n, values);
-    if (__builtin_expect(!only, 0)) return access_unusual(w, REQUEST_PULL, keys, n, values);
+    if (__builtin_expect(!only, 0)) return pull_unusual(w, keys, n, values);
     uint32_t length = only->length;
     if (length > FLOATS_FEW) return pull_long_row(w, keys, values, only);
     return pull_usual(w, keys, values, only, length);
@@ -369,31 +352,14 @@ static inline __attribute__((always_inline)) bool write_usual(locus_worker *w,
     return true;
 }
 
-/* A step with one gradient, of a row that need not be told to anybody: row_step_own(). */
-static __attribute__((noinline)) int push_unusual(locus_worker *w, const locus_key *keys, size_t n,
-                                                  float *updates)
-{
-    if (__builtin_expect(!is_one_key(w, keys, n, updates) || w->observer, 0))
-        return access_unusual(w, REQUEST_PUSH, keys, n, updates);
-    struct row_ref s = store_row_ref(w->store, keys[0]);
-    if (!s.partition->optimizer || !row_step_own(s, NULL, NULL, updates))
-        return access_unusual(w, REQUEST_PUSH, keys, n, updates);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
-    return 0;
-}
-
 int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *updates)
 {
-    if (!write_usual(w, keys, n, updates, ROW_ADD))
-        return push_unusual(w, keys, n, (float *)(uintptr_t)updates);
-    return 0;
+    return write_usual(w, keys, n, updates, ROW_ADD) ? 0 : push_unusual(w, keys, n, updates);
 }
 
 int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *values)
 {
-    if (!write_usual(w, keys, n, values, ROW_SET))
-        return access_unusual(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
-    return 0;
+    return write_usual(w, keys, n, values, ROW_SET) ? 0 : set_unusual(w, keys, n, values);
 }
 
 int locus_pull_state(locus_worker *w, const locus_key *keys, size_t n, float *rows)

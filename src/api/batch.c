@@ -1,7 +1,7 @@
 /* Batches: rows gathered, gradients added up. */
 #include "base/error.h"
 #include "base/team.h"
-#include "store/floats.h"
+#include "base/floats.h"
 #include "worker/call.h"
 
 #include <stdlib.h>

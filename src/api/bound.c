@@ -1,7 +1,7 @@
 /* Bounded staleness: SSP, ESSP, BSP. */
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 #include "protocol/clocks.h"
 #include "worker/call.h"
 
@@ -75,10 +75,10 @@ static void wait_local(const locus_worker *w, locus_clock clock)
 {
     const struct awaited a = {w->node, clock};
     const struct timespec pause = {.tv_nsec = LOOK_NS};
-    uint64_t began = clock_now_ns();
+    uint64_t began = time_now_ns();
     for (unsigned said_s = 0; !are_there(&a);) {
         nanosleep(&pause, NULL);
-        if (clock_now_ns() - began < (said_s + SAY_EVERY_S) * UINT64_C(1000000000)) continue;
+        if (time_now_ns() - began < (said_s + SAY_EVERY_S) * UINT64_C(1000000000)) continue;
         said_s += SAY_EVERY_S;
         say_local(w, clock, said_s);
     }
@@ -158,13 +158,13 @@ int locus_bound(locus_worker *w, locus_clock staleness)
     if (!n->clocks) call_report_clock(n);
     if (!(n->clocks ? fresh_clock(n, w->store->keyspace.shards) >= clock
                     : who_lags(n, clock) < 0)) {
-        uint64_t began = clock_now_ns();
+        uint64_t began = time_now_ns();
         if (n->clocks)
             rc = wait_for_copies(w, clock);
         else
             wait_local(w, clock);
         counter_add(&w->counters.bounds_waited, 1);
-        counter_add(&w->counters.bounds_waited_ns, clock_now_ns() - began);
+        counter_add(&w->counters.bounds_waited_ns, time_now_ns() - began);
     }
     copies_drain_all(w->store); /* what other workers did may be in theirs */
     if (rc == 0) count_behind(w);

@@ -3,19 +3,17 @@
 #include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "base/oversize.h"
-#include "checkpoint/series.h"
-#include "checkpoint/share.h"
-#include "cluster/agreement.h"
+#include "base/process.h"
+#include "checkpoint/stages.h"
+#include "cluster/message.h"
 #include "cluster/environment.h"
 #include "cluster/streams.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
+#include "observe/trace.h"
 #include "protocol/config.h"
-#include "protocol/trace.h"
 #include "worker/figures.h"
-#include "worker/observer.h"
 
 #include <errno.h>
 #include <float.h>
@@ -36,6 +34,9 @@ void locus_config_init_sized(struct locus_config *c, size_t size)
 static int find_membership(struct locus_config *c, struct environment *e)
 {
     if (c->size != 0) return 0;
+    if (c->rank != 0)
+        return error_set(
+            -EINVAL, "rank is %d and size is 0: set both, or leave both to the launcher", c->rank);
     int rc = environment_read(e);
     if (rc == 0 && !e->size && c->rendezvous) rc = environment_no_place("`rendezvous`");
     if (rc) return rc;
@@ -103,9 +104,6 @@ static int init_worker(locus *n, unsigned id)
     /* First, as fini_workers() takes it back whatever fails. Registered for the node's life: ck_epoch
      * keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
-    if (n->is_observed && !(w->observer = observer_new(w->only, id)))
-        return error_set(-ENOMEM, "no memory for worker %u", id);
-    w->looks_closer = w->observer || n->store.counts_steps || n->store.has_bf16;
     w->copies = copies_of(&n->store, id, &w->reader);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))
@@ -129,8 +127,6 @@ static void fini_workers(locus *n)
         locus_worker *w = &n->worker[i];
         if (!w->node) continue;
         operations_fini(&w->operations);
-        observer_free(w->observer);
-        w->looks_closer = false;
         free(w->missed);
         free(w->scratch);
         samples_fini(&w->samples);
@@ -169,6 +165,15 @@ static int share_progress(locus *n, unsigned shards)
     return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
 }
 
+static int open_trace(locus *n)
+{
+    const struct trace_config c = {.store = &n->store,
+                                   .rank = (unsigned)n->rank,
+                                   .nodes = (unsigned)n->size,
+                                   .technique = n->plan.technique->name};
+    return trace_open(&c, &n->trace);
+}
+
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
@@ -192,8 +197,9 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     for (unsigned s = 0; s < shards && rc == 0; s++) {
         n->intents[s] = node_shard(n, s)->intents;
         n->clocks[s] = node_shard(n, s)->clocks;
+        if (n->trace) trace_follow(n->trace, s, node_shard(n, s)->events);
     }
-    return rc;
+    return rc ? rc : trace_start(n->trace);
 }
 
 static int open_store(const struct locus_config *c, locus *n)
@@ -231,13 +237,12 @@ static int open_node(const struct locus_config *c, locus *n)
     int metrics = -1, rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
     if (rc == 0) rc = lab_read(&n->plan.lab);
     if (rc == 0 && n->size > 1) rc = streams_prepare();
-    if (rc == 0 && n->size == 1) trace_alone();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
-    n->is_observed = metrics >= 0;
-    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0);
+    if (rc == 0) rc = open_trace(n);
+    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0 || n->trace);
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) rc = journal_start(n->journal, n);
     if (rc == 0) return metrics_start(n, metrics, &n->metrics);
@@ -248,8 +253,9 @@ static int open_node(const struct locus_config *c, locus *n)
 static void end_node(locus *n)
 {
     forked_unwatch(&n->forked);
-    metrics_stop(n->metrics); /* before anything that they tell of */
+    httpd_close(n->metrics); /* before anything that they tell of */
     journal_close(n->journal);
+    trace_close(n->trace);
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
     if (n->has_store) {
@@ -258,7 +264,7 @@ static void end_node(locus *n)
     }
     collective_fini(&n->collective);
     pthread_mutex_destroy(&n->presence);
-    share_free(n->share);
+    stages_free_work(n->work);
     for (unsigned i = 0; n->posted && i < n->workers; i++) free(n->posted[i]);
     free(n->posted);
     free(n->progress);
@@ -307,10 +313,12 @@ int locus_close(locus *n)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
     sigset_t before = oversize_begin();
-    metrics_stop(n->metrics);
+    httpd_close(n->metrics);
     journal_close(n->journal);
+    trace_close(n->trace);
     n->metrics = NULL;
     n->journal = NULL;
+    n->trace = NULL;
     rc = n->cluster ? cluster_leave(n->cluster) : 0;
     end_node(n);
     oversize_end(before);

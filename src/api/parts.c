@@ -20,7 +20,7 @@ struct part {
     int rc;
 };
 
-struct access {
+struct parts {
     const locus_worker *worker;
     enum request_kind kind;
     const locus_key *keys;
@@ -60,7 +60,7 @@ static size_t access_some(const locus_worker *w, struct copies *mine, enum reque
 
 static void access_part(void *access, unsigned number)
 {
-    struct access *a = access;
+    struct parts *a = access;
     struct part *p = &a->part[number];
     p->misses = access_some(a->worker, NULL, a->kind, a->keys + p->first, p->n,
                             a->values + p->offset, a->missed ? a->missed + p->first : NULL,
@@ -68,7 +68,7 @@ static void access_part(void *access, unsigned number)
 }
 
 /* Puts those that a part missed behind those of the parts before it. */
-static size_t gather_missed(const struct access *a, const struct part *p, size_t misses)
+static size_t gather_missed(const struct parts *a, const struct part *p, size_t misses)
 {
     if (!a->missed) return misses + p->misses;
     for (size_t i = 0; i < p->misses; i++) {
@@ -79,7 +79,7 @@ static size_t gather_missed(const struct access *a, const struct part *p, size_t
     return misses;
 }
 
-static size_t access_in_parts(struct access *a, unsigned parts, size_t n, size_t *replicas, int *rc)
+static size_t access_in_parts(struct parts *a, unsigned parts, size_t n, size_t *replicas, int *rc)
 {
     size_t first = 0, offset = 0, misses = 0;
     for (unsigned i = 0; i < parts; i++) {
@@ -117,7 +117,7 @@ size_t parts_access(const locus_worker *w, enum request_kind kind, const locus_k
     bool apart = !any && n >= WRITES && (w->team || numbers) && distinct_are(keys, n);
     if (apart && numbers) s->draws.stays = true;
     if (w->team && parts > 1 && (any || apart)) {
-        struct access a = {w, kind, keys, values, missed, {{0}}};
+        struct parts a = {w, kind, keys, values, missed, {{0}}};
         misses =
             access_in_parts(&a, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, n, replicas, rc);
     } else {

@@ -1,7 +1,5 @@
 /* Rows in place: changes, read sections, views. */
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/histogram.h"
 #include "worker/call.h"
 #include "locus.h"
 
@@ -32,85 +30,41 @@ static __attribute__((noinline, cold)) int no_change(const char *call, locus_wor
         (unsigned long long)key);
 }
 
-/* `place`: enum count_place. */
-static void count_change(locus_worker *w, locus_key key, int place)
+/* May the row be changed in place, if it is here? */
+static inline __attribute__((always_inline)) bool is_free(locus_worker *w, locus_key key)
 {
-    if (w->observer && observer_is_due(w->observer, &w->only))
-        observer_note_keys(w->observer, &key, 1);
-    counter_add(&w->counters.pushed[place], 1);
-}
-
-static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key,
-                                                   const struct row_edit *edit)
-{
-    int done = -EAGAIN;
-    if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = has_optimizer(w, key) ? -EINVAL
-                                     : row_edit(store_row_ref(w->store, key), edit, w->copies);
-    if (done < 0)
-        return no_change("locus_change_local", w, key, edit->change ? NULL : "change", done);
-    count_change(w, key, done);
-    return 0;
-}
-
-static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
-                                                 locus_gradient *gradient, void *context)
-{
-    const char *call = gradient == row_along ? "locus_step_along" : "locus_step_local";
-    int done = -EAGAIN;
-    if (w && gradient && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = has_optimizer(w, key) ? row_step_in_place(store_row_ref(w->store, key), gradient,
-                                                         context, w->scratch, w->copies)
-                                     : -EINVAL;
-    if (done < 0) return no_change(call, w, key, gradient ? NULL : "gradient", done);
-    count_change(w, key, done);
-    return 0;
-}
-
-/* May a row be changed in place, if it is here? */
-static inline __attribute__((always_inline)) bool is_easy(const locus_worker *w, locus_key key)
-{
-    return w && key < call_key_bound(w) && !operations_hold_key(&w->operations, key) &&
-           (!w->observer || worker_only(w));
+    return w && key < call_key_bound(w) &&
+           !(operations_hold_key(&w->operations, key) && operations_hold(&w->operations, &key, 1));
 }
 
 static __attribute__((noinline)) int step_unusual(locus_worker *w, locus_key key,
                                                   locus_gradient *gradient, void *context)
 {
-    if (__builtin_expect(!gradient || !is_easy(w, key), 0))
-        return step_slowly(w, key, gradient, context);
-    struct row_ref s = store_row_ref(w->store, key);
-    if (__builtin_expect(!s.partition->optimizer || !row_step_own(s, gradient, context, w->scratch),
-                         0))
-        return step_slowly(w, key, gradient, context);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    int done = -EAGAIN;
+    if (__builtin_expect(gradient && is_free(w, key), 1)) {
+        struct row_ref s = store_row_ref(w->store, key);
+        if (s.partition->optimizer && row_step_own(s, gradient, context, w->scratch))
+            done = COUNT_LOCAL;
+        else
+            done = has_optimizer(w, key)
+                       ? row_step_in_place(s, gradient, context, w->scratch, w->copies)
+                       : -EINVAL;
+    }
+    if (__builtin_expect(done < 0, 0))
+        return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
+    counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
 
 /* As locus_change_local(). */
 int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, void *context)
 {
-    if (__builtin_expect(!w || !gradient || key >= call_key_bound(w) || w->observer, 0))
+    if (__builtin_expect(!w || !gradient || key >= call_key_bound(w), 0))
         return step_unusual(w, key, gradient, context);
     struct partition *p = store_usual_partition(w->store, key);
     if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
         return step_unusual(w, key, gradient, context);
     row_step_at(p, row_ref_array_row(partition_row_ref(p, key)), gradient, context, w->scratch);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
-    return 0;
-}
-
-int locus_step_along(locus_worker *w, locus_key key, const float *direction, float scale,
-                     float decay)
-{
-    struct row_direction d = {direction, scale, decay};
-    if (w && !direction) return no_change("locus_step_along", w, key, "direction", -EINVAL);
-    if (__builtin_expect(!w || key >= call_key_bound(w) || w->observer, 0))
-        return step_unusual(w, key, row_along, &d);
-    struct partition *p = store_usual_partition(w->store, key);
-    if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
-        return step_unusual(w, key, row_along, &d);
-    row_step_along_at(p, row_ref_array_row(partition_row_ref(p, key)), &d, w->scratch);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
@@ -121,8 +75,14 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
     const struct row_edit edit = {
         .change = change, .context = context, .scratch = w ? w->scratch : NULL};
     int done = -EAGAIN;
-    if (change && is_easy(w, key)) done = row_edit_own(store_row_ref(w->store, key), &edit);
-    if (__builtin_expect(done < 0, 0)) return change_slowly(w, key, &edit);
+    if (__builtin_expect(change && is_free(w, key), 1)) {
+        struct row_ref s = store_row_ref(w->store, key);
+        done = row_edit_own(s, &edit);
+        if (__builtin_expect(done < 0, 0))
+            done = has_optimizer(w, key) ? -EINVAL : row_edit(s, &edit, w->copies);
+    }
+    if (__builtin_expect(done < 0, 0))
+        return no_change("locus_change_local", w, key, change ? NULL : "change", done);
     counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
@@ -185,8 +145,6 @@ static bool has_no_floats(const locus_worker *w, locus_key key)
  * goes through the owner, or an update that passed the replica on its way. */
 static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locus_key key)
 {
-    if (w->observer && observer_is_due(w->observer, &w->only))
-        observer_note_keys(w->observer, &key, 1);
     if (has_no_floats(w, key)) {
         error_set(-EINVAL,
                   "locus_view: the table of key %llu has element LOCUS_BF16, and no floats in "
@@ -204,7 +162,7 @@ static inline __attribute__((always_inline)) const float *view(locus_worker *w, 
     if (key >= call_key_bound(w)) return NULL;
     struct partition *only = worker_only(w);
     if (!only) {
-        const struct partition *p = w->observer ? NULL : store_usual_partition(w->store, key);
+        const struct partition *p = store_usual_partition(w->store, key);
         return p && partition_plain(p) ? view_plain(w, p, key) : view_unusual(w, key);
     }
     if (__builtin_expect(w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
@@ -286,21 +244,8 @@ static inline __attribute__((always_inline)) int read_rows(locus_worker *w, cons
     return read_copies(w, keys, n, copies, rows);
 }
 
-static __attribute__((noinline)) int read_observed(locus_worker *w, const locus_key *keys, size_t n,
-                                                   float *copies, const float **rows)
-{
-    bool is_due = observer_is_due(w->observer, &w->only);
-    uint64_t began_ns = is_due ? clock_now_ns() : 0;
-    int rc = read_rows(w, keys, n, copies, rows);
-    bool has_read = rc == 1 || (rc == 0 && copies);
-    if (is_due && has_read) histogram_add(&w->observer->pull, clock_now_ns() - began_ns);
-    return rc;
-}
-
 int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
                     const float **rows)
 {
-    if (__builtin_expect(w && w->observer && !worker_only(w), 0))
-        return read_observed(w, keys, n, copies, rows);
     return read_rows(w, keys, n, copies, rows);
 }

@@ -170,11 +170,10 @@ int locus_quiesce(locus_worker *w)
 {
     if (call_check_worker("locus_quiesce", w) || w->reader.depth > 0)
         return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
-    int rc = locus_wait_all(w);
-    if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
     bool two = w->node->moves;
+    int rc = call_flush_updates(w);
     if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
     if (rc || !two) return rc;
-    rc = call_flush(w, REQUEST_FLUSH_REPLICAS); /* the main copies are final */
+    rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
     return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_COPIES);
 }

@@ -1,7 +1,7 @@
 #include "base/pinning.h"
 
 #include "base/error.h"
-#include "base/tsan.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <hwloc.h>

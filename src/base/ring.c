@@ -1,6 +1,6 @@
 #include "base/ring.h"
 
-#include "base/tsan.h"
+#include "base/sync.h"
 
 int ring_open(struct io_uring *ring, unsigned entries, struct io_uring_params *params)
 {

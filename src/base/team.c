@@ -1,7 +1,7 @@
 #include "base/team.h"
 
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -69,8 +69,8 @@ static void *help(void *team)
     pthread_setname_np(pthread_self(), "locus:helper");
     do {
         unsigned spins = 0;
-        for (uint64_t begin = clock_now_ns(); clock_now_ns() - begin < LOOK_NS; spin_wait(&spins))
-            while (do_part(t)) begin = clock_now_ns();
+        for (uint64_t begin = time_now_ns(); time_now_ns() - begin < LOOK_NS; spin_wait(&spins))
+            while (do_part(t)) begin = time_now_ns();
     } while (sleep_until_work(t));
     return NULL;
 }

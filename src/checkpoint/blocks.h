@@ -1,48 +1,42 @@
 /*
- * blocks.h - a file from its front to its end in large aligned blocks, several of them under way
- * (io_uring), with the digest of what passes.
+ * blocks.h - a file from its front to its end in large blocks, with the digest of what passes:
+ * BLAKE2b of 32 bytes, as 64 hexadecimal digits, which is what `b2sum -l 256` prints.
  *
- * Where the kernel refuses io_uring, which a cluster of one does not need, blocks are written and
- * read one after the other.
+ * The disk writes a block while the next one is filled, and reads some ahead.
  *
- * Memory    BLOCKS of BLOCK_BYTES, from init to fini
+ * Memory    BLOCK_BYTES, from init to fini
  * Waiting   for the disk
  * Life      blocks_init; blocks_create, append, finish, or blocks_open, read, close, any number of
- *           times; blocks_fini
+ *           times; blocks_fini. digest_begin, digest_add, digest_end
  *
  * Every function returns 0 or a negative errno without a sentence: the caller knows the file.
  */
 #ifndef LOCUS_CHECKPOINT_BLOCKS_H
 #define LOCUS_CHECKPOINT_BLOCKS_H
 
-#include "checkpoint/digest.h"
-#include "checkpoint/seal.h"
-
-#include <liburing.h>
-#include <stdbool.h>
+#include <sodium.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum { BLOCKS = 4, BLOCK_BYTES = 1 << 20 };
+enum { DIGEST_HEX = 64, DIGEST_TEXT = DIGEST_HEX + 1 };
 
-struct block {
-    uint64_t at;  /* in the file */
-    size_t bytes; /* of it */
-    int result;
-    bool is_under_way, is_write, is_seen;
+struct digest {
+    crypto_generichash_state state;
 };
+
+void digest_begin(struct digest *);
+void digest_add(struct digest *, const void *data, size_t bytes);
+void digest_end(struct digest *, char text[DIGEST_TEXT]);
+void digest_of(const void *data, size_t bytes, char text[DIGEST_TEXT]);
+
+enum { BLOCK_BYTES = 1 << 20, BLOCKS_AHEAD = 4 };
 
 struct blocks {
     unsigned char *memory;
-    struct io_uring ring;
-    bool has_ring, is_broken;
     int fd;
-    struct block block[BLOCKS];
-    unsigned current;
-    size_t used;      /* of the current block: filled, or taken */
-    uint64_t at, end; /* of the next block that begins; reading: of the file */
+    size_t used, filled; /* of the block; filled: reading */
+    uint64_t at, end;    /* of the next block; reading: of the file */
     struct digest digest;
-    struct seal *to_seal;      /* reading: with what arrives */
-    const struct seal *sealed; /* or: what must arrive */
 };
 
 int blocks_init(struct blocks *);
@@ -55,16 +49,15 @@ int blocks_append(struct blocks *, const void *data, size_t bytes);
  * `digest` is that of what was appended. */
 int blocks_finish(struct blocks *, const void *head, size_t head_bytes, char digest[DIGEST_TEXT]);
 
-/* An existing file, of which the bytes from `from` to `end` are to be read. `seal`, or NULL: has
- * begun, for just these bytes; it is whole when they are read. */
-int blocks_open(struct blocks *, const char *path, uint64_t from, uint64_t end, struct seal *);
-/* Some of the bytes that were sealed, wherever they are. */
-int blocks_open_sealed(struct blocks *, const char *path, uint64_t from, uint64_t end,
-                       const struct seal *);
-/* The next bytes; `to` NULL: passes over them. -ENODATA: the file is shorter than was said;
- * -ESTALE: it is not what was sealed, and nothing of that is given out. */
-int blocks_read(struct blocks *, void *to, uint64_t bytes);
-/* `digest`, or NULL: of what was read, unless it was sealed. */
+/* An existing file, of which the bytes from `from` to `end` are to be read. */
+int blocks_open(struct blocks *, const char *path, uint64_t from, uint64_t end);
+/* The next bytes. -ENODATA: the file is shorter than was said. */
+int blocks_read(struct blocks *, void *to, size_t bytes);
+/* Passes over all bytes before `to`, which may be where it is. */
+int blocks_pass(struct blocks *, uint64_t to);
+/* Bytes from anywhere in the file, which the digest does not have. */
+int blocks_peek(const struct blocks *, void *to, size_t bytes, uint64_t at);
+/* `digest`, if all was read or passed over: of that. */
 void blocks_close(struct blocks *, char digest[DIGEST_TEXT]);
 
 #endif

@@ -22,8 +22,6 @@ static int open_file(int folder, const char *path, int flags)
     int fd = openat(folder, path, flags | more, 0666);
     if (fd < 0) return errno == ENXIO || errno == ELOOP ? FILES_IRREGULAR : -errno;
     int rc = fstat(fd, &about) ? -errno : S_ISREG(about.st_mode) ? fd : FILES_IRREGULAR;
-    /* io_uring does not wait for a disk with it */
-    if (rc == fd && fcntl(fd, F_SETFL, flags & ~(O_CREAT | O_EXCL | O_TRUNC))) rc = -errno;
     if (rc < 0) close(fd);
     return rc;
 }
@@ -57,6 +55,11 @@ static ssize_t write_file(int fd, const void *from, size_t bytes, uint64_t at)
 static void begin_sync(int fd, uint64_t at, uint64_t bytes)
 {
     sync_file_range(fd, (off_t)at, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+}
+
+static void begin_read(int fd, uint64_t at, uint64_t bytes)
+{
+    posix_fadvise(fd, (off_t)at, (off_t)bytes, POSIX_FADV_WILLNEED);
 }
 
 static int sync_file(int fd)
@@ -129,6 +132,7 @@ static const struct files of_the_system = {
     .read = read_file,
     .write = write_file,
     .begin_sync = begin_sync,
+    .begin_read = begin_read,
     .sync = sync_file,
     .size = size_of,
     .make_folder = make_folder,
@@ -138,7 +142,6 @@ static const struct files of_the_system = {
     .remove = remove_file,
     .remove_folder = remove_folder,
     .is_there = is_there,
-    .has_ring = true,
 };
 
 const struct files *files = &of_the_system;

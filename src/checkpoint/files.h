@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,8 +37,10 @@ struct files {
     /* As pread(2), pwrite(2): may do less than was wanted. Never -EINTR. */
     ssize_t (*read)(int fd, void *, size_t bytes, uint64_t at);
     ssize_t (*write)(int fd, const void *, size_t bytes, uint64_t at);
-    /* The disk may begin to write these bytes, so that less must be synced at the end. */
+    /* The disk may begin to write these bytes, so that less must be synced at the end; or to read
+     * them, for they will be asked for. */
     void (*begin_sync)(int fd, uint64_t at, uint64_t bytes);
+    void (*begin_read)(int fd, uint64_t at, uint64_t bytes);
     int (*sync)(int fd);
     int64_t (*size)(int fd);
     int (*make_folder)(const char *path);
@@ -50,7 +51,6 @@ struct files {
     int (*remove)(int folder, const char *name);
     int (*remove_folder)(int folder, const char *name);
     int (*is_there)(const char *path); /* 1: it is; 0 */
-    bool has_ring; /* its file descriptors are the system's: io_uring knows them */
 };
 
 /* The one in use. */

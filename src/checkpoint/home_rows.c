@@ -55,9 +55,9 @@ struct walk {
 static bool is_zero(const float *values, uint32_t length)
 {
     const uint32_t *bits = (const void *)values;
-    uint32_t any = 0;
-    for (uint32_t i = 0; i < length; i++) any |= bits[i];
-    return any == 0;
+    uint32_t i = 0;
+    while (i < length && bits[i] == 0) i++;
+    return i == length;
 }
 
 static int show(struct walk *walk, locus_key key, const float *values)

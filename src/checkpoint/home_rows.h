@@ -16,8 +16,13 @@
 #ifndef LOCUS_CHECKPOINT_HOME_ROWS_H
 #define LOCUS_CHECKPOINT_HOME_ROWS_H
 
-#include "checkpoint/share.h"
 #include "worker/node.h"
+
+/* Keys of a table with consecutive indices in a shard. */
+struct slice {
+    unsigned table, shard;
+    uint64_t from, end; /* indices */
+};
 
 /* What was dealt last; zeroed at the beginning. The caller has a lock around it. */
 bool home_rows_deal(const struct store *, struct slice *last, struct slice *next);

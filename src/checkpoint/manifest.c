@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/notation.h"
-#include "checkpoint/scan.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -236,163 +235,152 @@ static bool is_whole(const char *text, size_t bytes)
 
 /* ---- reading the text ---- */
 
-static bool get_count(const struct scan_member *m, uint64_t max, uint64_t *to)
+static const char no_memory[] = "no memory";
+
+static bool has(const json_t *o, const char *name)
 {
-    json_int_t n = json_integer_value(m->value);
+    return json_object_get(o, name) != NULL;
+}
+
+static bool get_count(const json_t *o, const char *name, uint64_t max, uint64_t *to)
+{
+    const json_t *member = json_object_get(o, name);
+    json_int_t n = json_integer_value(member);
     *to = (uint64_t)n;
-    return json_is_integer(m->value) && n >= 0 && (uint64_t)n <= max;
+    return json_is_integer(member) && n >= 0 && (uint64_t)n <= max;
 }
 
 /* A text of at least one character, all of which can be shown; NULL: it is none. */
-static const char *get_text(const struct scan_member *m)
+static const char *get_text(const json_t *o, const char *name)
 {
-    const char *text = json_string_value(m->value);
-    bool is_text = text && *text && strlen(text) == json_string_length(m->value);
-    return is_text && notation_is_text(text) ? text : NULL;
+    const char *text = json_string_value(json_object_get(o, name));
+    return text && *text && notation_is_text(text) ? text : NULL;
 }
 
-static bool get_digest(const struct scan_member *m, char digest[DIGEST_TEXT])
+static bool get_digest(const json_t *o, const char *name, char digest[DIGEST_TEXT])
 {
-    const char *text = get_text(m);
+    const char *text = get_text(o, name);
     if (!text || strlen(text) != DIGEST_HEX) return false;
     snprintf(digest, DIGEST_TEXT, "%s", text);
     return true;
 }
 
-/* What is wrong with it, unless something was before. */
-static bool judge(struct scan *s, const char *wrong)
+/* Every item of a list is taken, until there is something wrong with one, which is returned. */
+typedef const char *take_item(struct manifest *, const json_t *);
+
+static const char *take_all(struct manifest *m, const json_t *list, take_item *take)
 {
-    if (!s->wrong) s->wrong = wrong;
-    return !s->wrong;
+    const char *wrong = json_is_array(list) ? NULL : "no list where one must be";
+    for (size_t i = 0; !wrong && i < json_array_size(list); i++)
+        wrong = take(m, json_array_get(list, i));
+    return wrong;
 }
 
 /* False: there is none of that name. */
-static bool get_optimizer(const struct scan_member *o, enum locus_optimizer *optimizer)
+static bool get_optimizer(const json_t *o, enum locus_optimizer *optimizer)
 {
-    const char *name = o->is_seen ? get_text(o) : NULL;
+    const char *name = get_text(o, "optimizer");
     *optimizer = LOCUS_NO_OPTIMIZER;
-    if (!o->is_seen) return true;
+    if (!has(o, "optimizer")) return true;
     for (unsigned i = 1; name && i < row_types; i++)
         if (strcmp(row_type_of((enum locus_optimizer)i)->name, name) == 0)
             *optimizer = (enum locus_optimizer)i;
     return *optimizer != LOCUS_NO_OPTIMIZER;
 }
 
-static bool get_element(const struct scan_member *o, enum locus_element *element)
+static bool get_element(const json_t *o, enum locus_element *element)
 {
-    const char *name = o->is_seen ? get_text(o) : NULL;
-    *element = o->is_seen ? LOCUS_BF16 : LOCUS_F32;
-    return !o->is_seen || (name && strcmp(name, row_type_element_name(LOCUS_BF16)) == 0);
+    const char *name = get_text(o, "element");
+    *element = has(o, "element") ? LOCUS_BF16 : LOCUS_F32;
+    return *element == LOCUS_F32 || (name && strcmp(name, row_type_element_name(LOCUS_BF16)) == 0);
 }
 
-static const char *table_of(struct manifest *m, const struct scan_member *o)
+static const char *take_table(struct manifest *m, const json_t *o)
 {
     uint64_t rows, length, flags = 0; /* none: before there were any */
     enum locus_optimizer optimizer;
     enum locus_element element;
-    const char *name = get_text(&o[0]);
+    const char *name = get_text(o, "name");
     if (m->tables == LOCUS_TABLES_MAX || !name || strlen(name) > LOCUS_NAME_MAX ||
-        !get_count(&o[1], LOCUS_KEYS_MAX, &rows) || rows == 0 ||
-        !get_count(&o[2], LOCUS_LENGTH_MAX, &length) || length == 0 ||
-        (o[3].is_seen && !get_count(&o[3], LOCUS_TABLE_ENCODED, &flags)) ||
-        !get_optimizer(&o[4], &optimizer) || !get_element(&o[5], &element) ||
+        !get_count(o, "rows", LOCUS_KEYS_MAX, &rows) || rows == 0 ||
+        !get_count(o, "length", LOCUS_LENGTH_MAX, &length) || length == 0 ||
+        (has(o, "flags") && !get_count(o, "flags", LOCUS_TABLE_ENCODED, &flags)) ||
+        !get_optimizer(o, &optimizer) || !get_element(o, &element) ||
         row_type_record(row_type_of(optimizer), (uint32_t)length) > LOCUS_LENGTH_MAX)
         return "a table that cannot be";
     for (unsigned i = 0; i < m->tables; i++)
         if (strcmp(m->table[i].name, name) == 0) return "two tables of one name";
     return manifest_add_table(m, name, rows, (uint32_t)length, (uint32_t)flags, optimizer, element)
-               ? "no memory"
+               ? no_memory
                : NULL;
 }
 
-/* A scan_item. */
-static bool parse_table(void *manifest, struct scan *s)
+/* Of the last file. */
+static const char *take_section(struct manifest *m, const json_t *o)
 {
-    struct scan_member o[] = {{.name = "name"},  {.name = "rows"},      {.name = "length"},
-                              {.name = "flags"}, {.name = "optimizer"}, {.name = "element"}};
-    bool ok = scan_object(s, o, 6, NULL) && judge(s, table_of(manifest, o));
-    scan_forget(o, 6);
-    return ok;
-}
-
-static const char *section_of(struct manifest_file *f, const struct scan_member *o)
-{
+    struct manifest_file *f = &m->file[m->files - 1];
     struct manifest_section s;
     uint64_t table;
-    if (f->sections == LOCUS_TABLES_MAX || !get_count(&o[0], LOCUS_TABLES_MAX - 1, &table) ||
-        !get_count(&o[1], MANIFEST_ROWS_MAX, &s.rows) || s.rows == 0 ||
-        !get_count(&o[2], INT64_MAX, &s.rows_at) || !get_count(&o[3], INT64_MAX, &s.keys_at))
+    if (f->sections == LOCUS_TABLES_MAX || !get_count(o, "table", LOCUS_TABLES_MAX - 1, &table) ||
+        !get_count(o, "rows", MANIFEST_ROWS_MAX, &s.rows) || s.rows == 0 ||
+        !get_count(o, "rows_at", INT64_MAX, &s.rows_at) ||
+        !get_count(o, "keys_at", INT64_MAX, &s.keys_at))
         return "a section that cannot be";
     s.table = (unsigned)table;
-    return manifest_add_section(f, &s) ? "no memory" : NULL;
+    return manifest_add_section(f, &s) ? no_memory : NULL;
 }
 
-static bool parse_section(void *manifest, struct scan *s)
+static const char *take_file(struct manifest *m, const json_t *o)
 {
-    struct manifest *m = manifest;
-    struct scan_member o[] = {
-        {.name = "table"}, {.name = "rows"}, {.name = "rows_at"}, {.name = "keys_at"}};
-    bool ok = scan_object(s, o, 4, NULL) && judge(s, section_of(&m->file[m->files - 1], o));
-    scan_forget(o, 4);
-    return ok;
-}
-
-static const char *file_of(struct manifest_file *f, const struct scan_member *o)
-{
-    const char *name = get_text(&o[0]);
+    const char *name = get_text(o, "name");
     if (!name || !manifest_is_file(name)) return "a file whose name cannot be";
-    if (!get_count(&o[1], INT64_MAX, &f->bytes) || !get_count(&o[2], f->bytes, &f->data_at) ||
-        !get_digest(&o[3], f->header) || !get_digest(&o[4], f->data) || !o[5].is_seen)
+    struct manifest_file *f = manifest_add_file(m, name);
+    if (!f) return no_memory;
+    if (!get_count(o, "bytes", INT64_MAX, &f->bytes) ||
+        !get_count(o, "data_at", f->bytes, &f->data_at) ||
+        !get_digest(o, "header_blake2b", f->header) || !get_digest(o, "data_blake2b", f->data) ||
+        !has(o, "sections"))
         return "a file that cannot be";
-    f->name = strdup(name);
-    return f->name ? NULL : "no memory";
-}
-
-static bool parse_file(void *manifest, struct scan *s)
-{
-    struct manifest *m = manifest;
-    struct scan_member o[] = {
-        {.name = "name"},         {.name = "bytes"},
-        {.name = "data_at"},      {.name = "header_blake2b"},
-        {.name = "data_blake2b"}, {.name = "sections", .item = parse_section}};
-    if (!new_file(m)) return judge(s, "no memory");
-    bool ok = scan_object(s, o, 6, m) && judge(s, file_of(&m->file[m->files - 1], o));
-    scan_forget(o, 6);
-    return ok;
+    return take_all(m, json_object_get(o, "sections"), take_section);
 }
 
 /* Hexadecimal digits, if there is one. */
-static const char *get_record(struct manifest *m, const struct scan_member *o)
+static const char *take_record(struct manifest *m, const json_t *o)
 {
-    const char *text = o->is_seen ? get_text(o) : NULL;
+    const char *text = get_text(o, "record");
     size_t digits = text ? strlen(text) : 0;
-    if (!o->is_seen) return NULL;
+    if (!has(o, "record")) return NULL;
     if (digits == 0 || digits % 2 || digits > 2 * (size_t)LOCUS_RECORD_MAX)
         return "a record that cannot be";
     m->record = malloc(digits / 2);
-    if (!m->record) return "no memory";
+    if (!m->record) return no_memory;
     if (sodium_hex2bin(m->record, digits / 2, text, digits, NULL, &m->record_bytes, NULL) ||
         m->record_bytes != digits / 2)
         return "a record that cannot be";
     return NULL;
 }
 
-static const char *whole_of(struct manifest *m, const struct scan_member *o)
+static const char *take_whole(struct manifest *m, const json_t *o)
 {
-    const char *format = get_text(&o[0]), *nonce = get_text(&o[3]);
+    const char *format = get_text(o, "format"), *nonce = get_text(o, "nonce"), *wrong;
     uint64_t version, nodes, time;
     if (!format || strcmp(format, FORMAT) != 0) return "not the manifest of a checkpoint";
-    if (!get_count(&o[1], INT64_MAX, &version) || version != MANIFEST_VERSION)
+    if (!get_count(o, "version", INT64_MAX, &version) || version != MANIFEST_VERSION)
         return "a version of the format that this locus does not know";
-    if (!nonce || strlen(nonce) != MANIFEST_NONCE || !get_count(&o[5], 4096, &nodes) ||
-        !get_count(&o[2], MANIFEST_NUMBER_MAX, &m->number) || !get_count(&o[4], INT64_MAX, &time))
+    if (!nonce || strlen(nonce) != MANIFEST_NONCE || !get_count(o, "nodes", 4096, &nodes) ||
+        !get_count(o, "number", MANIFEST_NUMBER_MAX, &m->number) ||
+        !get_count(o, "time", INT64_MAX, &time))
         return "no nonce, number, time or nodes";
-    if (o[9].is_seen && !get_count(&o[9], MANIFEST_NUMBER_MAX, &m->draws))
+    if (has(o, "draws") && !get_count(o, "draws", MANIFEST_NUMBER_MAX, &m->draws))
         return "draws that cannot be";
     snprintf(m->nonce, sizeof m->nonce, "%s", nonce);
     m->nodes = (unsigned)nodes;
     m->time = (int64_t)time;
-    return m->tables == 0 || !o[7].is_seen ? "no tables, or no files" : get_record(m, &o[8]);
+    if (!has(o, "tables") || !has(o, "files")) return "no tables, or no files";
+    wrong = take_all(m, json_object_get(o, "tables"), take_table);
+    if (!wrong && m->tables == 0) wrong = "no tables, or no files";
+    if (!wrong) wrong = take_all(m, json_object_get(o, "files"), take_file);
+    return wrong ? wrong : take_record(m, o);
 }
 
 /* ---- is it consistent? ---- */
@@ -436,22 +424,28 @@ static const char *check(const struct manifest *m)
     return NULL;
 }
 
+/* Has it more values than any manifest in so many bytes, which as JSON take up to 240 bytes each? The
+ * names of 1,024 tables may look as if they were some. */
+static bool is_too_dense(const char *text, size_t bytes)
+{
+    size_t values = 0;
+    for (size_t i = 0; i < bytes; i++) values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return values > bytes / 8 + (size_t)LOCUS_TABLES_MAX * LOCUS_NAME_MAX;
+}
+
 static const char *parse(struct manifest *m, const char *text, size_t bytes)
 {
-    struct scan s = {.at = text, .end = text + bytes};
-    struct scan_member o[] = {{.name = "format"},
-                              {.name = "version"},
-                              {.name = "number"},
-                              {.name = "nonce"},
-                              {.name = "time"},
-                              {.name = "nodes"},
-                              {.name = "tables", .item = parse_table},
-                              {.name = "files", .item = parse_file},
-                              {.name = "record"},
-                              {.name = "draws"}};
-    bool ok = scan_object(&s, o, 10, m) && scan_ends(&s) && judge(&s, whole_of(m, o));
-    scan_forget(o, 10);
-    return ok ? check(m) : s.wrong;
+    json_error_t error;
+    if (is_too_dense(text, bytes)) return "too many values";
+    errno = 0;
+    json_t *o = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    bool is_twice = !o && json_error_code(&error) == json_error_duplicate_key;
+    const char *wrong = o                 ? take_whole(m, o)
+                        : errno == ENOMEM ? no_memory
+                        : is_twice        ? "one name twice"
+                                          : "not JSON";
+    json_decref(o);
+    return wrong ? wrong : check(m);
 }
 
 static int no_digest(uint64_t bytes)
@@ -467,6 +461,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes)
     const char *wrong = parse(m, text, bytes);
     if (!wrong) return 0;
     manifest_fini(m);
+    if (wrong == no_memory) return error_set(-ENOMEM, "too large for the memory that is left");
     return error_set(-EBADMSG, "damaged, or of another program: %s", wrong);
 }
 
@@ -476,8 +471,11 @@ int manifest_write(const struct manifest *m, const char *path)
 {
     char *text = manifest_text(m);
     if (!text) return error_set(-ENOMEM, "no memory for the text of %s", path);
-    int fd = files->open(FILES_HERE, path, O_WRONLY | O_CREAT | O_EXCL);
-    int rc = fd < 0 ? fd : files_write(fd, text, strlen(text), 0);
+    size_t bytes = strlen(text);
+    int fd = bytes > MANIFEST_BYTES_MAX
+                 ? -EFBIG
+                 : files->open(FILES_HERE, path, O_WRONLY | O_CREAT | O_EXCL);
+    int rc = fd < 0 ? fd : files_write(fd, text, bytes, 0);
     if (rc == 0) rc = files->sync(fd);
     int closed = fd < 0 ? 0 : files->close(fd);
     if (rc == 0) rc = closed;

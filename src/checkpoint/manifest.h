@@ -4,15 +4,15 @@
  *
  * It ends with the digest of all bytes before, so no byte of it can change unnoticed.
  *
- * Memory    malloc; manifest_fini gives it back. While it is read, its text; other texts of JSON in
- *           it cost nothing more
+ * Memory    malloc; manifest_fini gives it back. While it is read or written, its text and what
+ *           jansson makes of that
  * Waiting   for the disk
  * Life      zeroed, or manifest_parse / manifest_read; manifest_add...; manifest_fini
  */
 #ifndef LOCUS_CHECKPOINT_MANIFEST_H
 #define LOCUS_CHECKPOINT_MANIFEST_H
 
-#include "checkpoint/digest.h"
+#include "checkpoint/blocks.h"
 #include "checkpoint/files.h"
 #include "store/row_type.h"
 
@@ -23,9 +23,11 @@
 
 enum {
     MANIFEST_VERSION = 1,
-    MANIFEST_NONCE = 32,          /* hexadecimal digits */
-    MANIFEST_BYTES_MAX = 1 << 30, /* more is not read */
-    MANIFEST_ROWS_MAX = 1 << 19,  /* of a table in a file */
+    MANIFEST_NONCE = 32, /* hexadecimal digits */
+    /* More is neither written nor read: 130,000 files with rows of a table each. While it is JSON it
+     * takes up to 16 times the memory. */
+    MANIFEST_BYTES_MAX = 1 << 26,
+    MANIFEST_ROWS_MAX = 1 << 19, /* of a table in a file */
 };
 /* More than any job writes, and every reader of JSON knows it. */
 #define MANIFEST_NUMBER_MAX UINT64_C(999999999999999)

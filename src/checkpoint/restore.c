@@ -1,6 +1,6 @@
 /* locus_restore(): find one that is whole, zero what is written, set what was. */
 #include "checkpoint/contents.h"
-#include "checkpoint/steps.h"
+#include "checkpoint/stages.h"
 
 #include "base/error.h"
 #include "worker/call.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct restore {
-    struct steps steps;
+    struct stages stages;
     char name[SERIES_NAME], path[SERIES_PATH];
     char damage[WORD_TEXT_BYTES], last_damage[WORD_TEXT_BYTES]; /* sentences; "": none */
     struct blocks blocks;
@@ -29,7 +29,7 @@ static int read_digest(struct restore *r, char digest[DIGEST_TEXT])
 {
     struct manifest m;
     char path[SERIES_PATH];
-    int rc = series_path(r->path, r->steps.directory, r->name);
+    int rc = series_path(r->path, r->stages.directory, r->name);
     if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
     if (rc == 0) rc = manifest_read(&m, FILES_HERE, path, digest);
     if (rc == 0) manifest_fini(&m);
@@ -46,14 +46,14 @@ static void note_damage(struct restore *r, const char *sentence)
 /* To the one before r->name. What failed is about the newest. */
 static int go_back(struct restore *r)
 {
-    int rc = series_older(r->steps.directory, r->name);
+    int rc = series_older(r->stages.directory, r->name);
     if (rc == -ENOENT)
         return error_set(-EBADMSG, "%s%s", r->damage,
                          strcmp(r->damage, r->last_damage) ? "; all older ones are damaged, too"
                                                            : "");
     if (rc == 0)
         fprintf(stderr, "locus: %s; going on from the one before, %s/%s\n", r->last_damage,
-                r->steps.directory, r->name);
+                r->stages.directory, r->name);
     return rc;
 }
 
@@ -62,31 +62,30 @@ static int go_back(struct restore *r)
 static int find(struct restore *r)
 {
     char digest[DIGEST_TEXT];
-    int rc = *r->damage ? go_back(r) : series_newest(r->steps.directory, r->name);
+    int rc = *r->damage ? go_back(r) : series_newest(r->stages.directory, r->name);
     while (rc == 0 && (rc = read_digest(r, digest)) == -EBADMSG && *r->name) {
         note_damage(r, locus_error());
         rc = go_back(r);
     }
-    if (rc == 0) snprintf(r->steps.word.text, sizeof r->steps.word.text, "%s %s", digest, r->name);
+    if (rc == 0)
+        snprintf(r->stages.word.text, sizeof r->stages.word.text, "%s %s", digest, r->name);
     return rc;
 }
 
 /* Rank 0 has said the name, and how the manifest looks there. */
 static int read_manifest(struct restore *r)
 {
-    struct share *c = r->steps.share;
+    struct checkpoint_work *work = r->stages.work;
     char path[SERIES_PATH], ours[DIGEST_TEXT], theirs[DIGEST_TEXT];
-    if (sscanf(r->steps.word.text, "%64s %39s", theirs, r->name) < 1)
+    if (sscanf(r->stages.word.text, "%64s %39s", theirs, r->name) < 1)
         return error_set(-EPROTO, "rank 0 did not say what to restore");
-    int rc = series_path(r->path, r->steps.directory, r->name);
+    int rc = series_path(r->path, r->stages.directory, r->name);
     if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
-    if (rc || !r->steps.is_first) return rc;
-    rc = manifest_read(&c->manifest, FILES_HERE, path, ours);
+    if (rc || !r->stages.is_first) return rc;
+    rc = manifest_read(&work->manifest, FILES_HERE, path, ours);
     if (rc == -EBADMSG || (rc == 0 && strcmp(ours, theirs) != 0))
         rc = error_set(-ENOENT, "%s is not what node 0 sees: all nodes must see one folder", path);
-    if (rc) return rc;
-    c->seals = contents_seals(&c->manifest);
-    return c->seals ? 0 : error_set(-ENOMEM, "no memory for the list of files");
+    return rc;
 }
 
 /* ---- tables ---- */
@@ -133,7 +132,7 @@ static int compare_table(const struct restore *r, const struct keyspace_table *o
 
 static int find_table(const struct restore *r, const struct manifest_table *t, unsigned *number)
 {
-    const struct keyspace *k = &r->steps.worker->store->keyspace;
+    const struct keyspace *k = &r->stages.worker->store->keyspace;
     for (unsigned i = 0; i < k->tables; i++) {
         if (strcmp(k->table[i].name, t->name) != 0) continue;
         *number = i;
@@ -144,8 +143,8 @@ static int find_table(const struct restore *r, const struct manifest_table *t, u
 
 static int compare_tables(struct restore *r)
 {
-    const struct manifest *m = &r->steps.share->manifest;
-    const struct keyspace *k = &r->steps.worker->store->keyspace;
+    const struct manifest *m = &r->stages.work->manifest;
+    const struct keyspace *k = &r->stages.worker->store->keyspace;
     int rc = 0;
     free(r->table_of);
     r->table_of = calloc(m->tables + 1, sizeof *r->table_of);
@@ -161,7 +160,7 @@ static int compare_tables(struct restore *r)
 /* The caller's array takes the record? */
 static int compare_room(const struct restore *r)
 {
-    size_t bytes = r->steps.share->manifest.record_bytes;
+    size_t bytes = r->stages.work->manifest.record_bytes;
     if (!r->record || bytes <= r->record_bytes) return 0;
     return error_set(-EINVAL, "%s has a record of %zu bytes, and there is room for %zu", r->path,
                      bytes, r->record_bytes);
@@ -173,31 +172,28 @@ static int compare_room(const struct restore *r)
  * and rows have the same homes as before, most rows are set on the node that reads them. */
 static const struct manifest_file *next_file(struct restore *r)
 {
-    struct share *c = r->steps.share;
-    const struct locus *n = r->steps.worker->node;
+    struct checkpoint_work *work = r->stages.work;
+    const struct locus *n = r->stages.worker->node;
     const struct manifest_file *f = NULL;
-    share_lock(c);
-    while (!f && c->next_file < c->manifest.files) {
-        unsigned i = c->next_file++;
-        long writer = strtol(c->manifest.file[i].name, NULL, 10);
+    pthread_mutex_lock(&work->mutex);
+    while (!f && work->next_file < work->manifest.files) {
+        unsigned i = work->next_file++;
+        long writer = strtol(work->manifest.file[i].name, NULL, 10);
         if ((unsigned long)writer % (unsigned)n->size == (unsigned)n->rank)
-            f = &c->manifest.file[i];
+            f = &work->manifest.file[i];
     }
-    share_unlock(c);
+    pthread_mutex_unlock(&work->mutex);
     return f;
 }
 
-static struct contents contents_of(struct restore *r)
+/* Their rows are given to `each`; NULL: they are verified. */
+static int take_files(struct restore *r, contents_each *each)
 {
-    return (struct contents){&r->blocks, r->path, &r->steps.share->manifest, r->steps.share->seals};
-}
-
-static int verify_files(struct restore *r)
-{
-    const struct contents c = contents_of(r);
+    const struct contents c = {&r->blocks, r->path, &r->stages.work->manifest};
     const struct manifest_file *f;
     int rc = 0;
-    while (rc == 0 && (f = next_file(r))) rc = contents_verify(&c, f);
+    while (rc == 0 && (f = next_file(r)))
+        rc = each ? contents_rows(&c, f, each, r) : contents_verify(&c, f);
     return rc;
 }
 
@@ -205,7 +201,7 @@ static int verify_files(struct restore *r)
 
 static int set_batch(struct restore *r)
 {
-    int rc = r->count ? call_access(r->steps.worker, REQUEST_SET, r->keys, r->count, r->zeros) : 0;
+    int rc = r->count ? call_access(r->stages.worker, REQUEST_SET, r->keys, r->count, r->zeros) : 0;
     r->count = 0;
     return rc;
 }
@@ -214,7 +210,7 @@ static int set_batch(struct restore *r)
 static int zero_row(void *restore, unsigned table, uint64_t row, const float *values)
 {
     struct restore *r = restore;
-    const struct keyspace_table *t = &r->steps.worker->store->keyspace.table[table];
+    const struct keyspace_table *t = &r->stages.worker->store->keyspace.table[table];
     (void)values;
     r->keys[r->count++] = t->first + row;
     return r->count == CONTENTS_ROWS || (r->count + 1) * t->length * sizeof(float) > CONTENTS_BYTES
@@ -226,57 +222,32 @@ static int zero_rows(struct restore *r)
 {
     struct slice slice;
     int rc = 0;
-    while (rc == 0 && steps_deal(&r->steps, &slice)) {
-        rc = home_rows_each(r->steps.worker, &slice, zero_row, r);
+    while (rc == 0 && stages_deal(&r->stages, &slice)) {
+        rc = home_rows_each(r->stages.worker, &slice, zero_row, r);
         if (rc == 0) rc = set_batch(r); /* rows of one length */
     }
     return rc;
 }
 
-struct target {
-    struct restore *restore;
-    locus_key first; /* of the table */
-    bool has_state;
-};
-
-static int set_rows(void *target, const int64_t *rows, size_t count, const float *values)
+/* A contents_each. */
+static int set_rows(void *restore, const struct manifest_section *s, const int64_t *rows,
+                    size_t count, const float *values)
 {
-    const struct target *t = target;
-    locus_worker *w = t->restore->steps.worker;
-    locus_key *keys = t->restore->keys;
-    for (size_t i = 0; i < count; i++) keys[i] = t->first + (uint64_t)rows[i];
+    struct restore *r = restore;
+    locus_worker *w = r->stages.worker;
+    const struct keyspace_table *t = &w->store->keyspace.table[r->table_of[s->table]];
+    bool has_state = t->optimizer != LOCUS_NO_OPTIMIZER;
+    for (size_t i = 0; i < count; i++) r->keys[i] = t->first + (uint64_t)rows[i];
     counter_add(&w->counters.checkpoint_rows, count);
-    return call_access(w, t->has_state ? REQUEST_SET_STATE : REQUEST_SET, keys, count,
+    return call_access(w, has_state ? REQUEST_SET_STATE : REQUEST_SET, r->keys, count,
                        (float *)(uintptr_t)values);
-}
-
-static int set_file(struct restore *r, const struct manifest_file *f)
-{
-    const struct contents c = contents_of(r);
-    const struct keyspace *k = &r->steps.worker->store->keyspace;
-    int rc = 0;
-    for (unsigned i = 0; i < f->sections && rc == 0; i++) {
-        const struct manifest_section *s = &f->section[i];
-        const struct keyspace_table *table = &k->table[r->table_of[s->table]];
-        struct target t = {r, table->first, table->optimizer != LOCUS_NO_OPTIMIZER};
-        rc = contents_rows(&c, f, s, set_rows, &t);
-    }
-    return rc;
-}
-
-static int set_files(struct restore *r)
-{
-    const struct manifest_file *f;
-    int rc = 0;
-    while (rc == 0 && (f = next_file(r))) rc = set_file(r, f);
-    return rc;
 }
 
 /* ---- */
 
 static int allocate(struct restore *r)
 {
-    size_t longest = keyspace_longest(&r->steps.worker->store->keyspace) * sizeof(float);
+    size_t longest = keyspace_longest(&r->stages.worker->store->keyspace) * sizeof(float);
     r->zeros = calloc(1, longest > CONTENTS_BYTES ? longest : CONTENTS_BYTES);
     r->keys = malloc(CONTENTS_ROWS * sizeof *r->keys);
     int rc = r->zeros && r->keys ? blocks_init(&r->blocks) : -ENOMEM;
@@ -294,7 +265,7 @@ static void release(struct restore *r)
 /* Files are dealt anew. */
 static int rewind_files(struct restore *r)
 {
-    if (r->steps.is_first) r->steps.share->next_file = 0;
+    if (r->stages.is_first) r->stages.work->next_file = 0;
     return 0;
 }
 
@@ -302,23 +273,23 @@ static int rewind_files(struct restore *r)
  * in tables as they are here. */
 static int look(struct restore *r)
 {
-    int rc = steps_meet(&r->steps, COLLECTIVE_STEP, read_manifest(r));
+    int rc = stages_meet(&r->stages, COLLECTIVE_STAGE, read_manifest(r));
     if (rc) return rc;
     rc = compare_tables(r);
     if (rc == 0) rc = compare_room(r);
-    if (rc == 0) rc = verify_files(r);
-    return steps_meet(&r->steps, COLLECTIVE_STEP, rc);
+    if (rc == 0) rc = take_files(r, NULL);
+    return stages_meet(&r->stages, COLLECTIVE_STAGE, rc);
 }
 
 /* The newest one that is whole; or the one that the caller named. */
 static int look_for_whole(struct restore *r)
 {
-    struct steps *s = &r->steps;
+    struct stages *s = &r->stages;
     int rc = look(r);
     while (rc == -EBADMSG && *r->name) {
         note_damage(r, s->word.text);
-        if (s->is_first) share_begin(s->share);
-        rc = steps_meet(s, COLLECTIVE_STEP, steps_is_rank_0(s) ? find(r) : 0);
+        if (s->is_first) stages_renew_work(s->work);
+        rc = stages_meet(s, COLLECTIVE_STAGE, stages_is_rank_0(s) ? find(r) : 0);
         if (rc) return rc;
         rc = look(r);
     }
@@ -329,9 +300,8 @@ static int look_for_whole(struct restore *r)
 static int changing(struct restore *r, int rc)
 {
     char why[sizeof r->damage];
-    if (rc == 0 && r->steps.worker->node->moves)
-        /* Updates are in the main copies before the next step, as at the beginning. */
-        rc = call_flush(r->steps.worker, REQUEST_FLUSH_UPDATES);
+    /* Updates are in the main copies before the next stage, as at the beginning. */
+    if (rc == 0) rc = call_flush(r->stages.worker, REQUEST_FLUSH_UPDATES);
     if (rc == 0) return 0;
     snprintf(why, sizeof why, "%s", locus_error());
     return error_set(rc, "%s; rows were being set, and are to be restored again", why);
@@ -340,34 +310,31 @@ static int changing(struct restore *r, int rc)
 /* Which older ones do not have. */
 static void set_draws(struct restore *r)
 {
-    uint64_t draws = r->steps.share->manifest.draws;
-    if (r->steps.is_first)
-        store_set_draws(r->steps.worker->store, draws ? draws : DIRECTORY_VERSIONS);
+    uint64_t draws = r->stages.work->manifest.draws;
+    if (r->stages.is_first)
+        store_set_draws(r->stages.worker->store, draws ? draws : DIRECTORY_VERSIONS);
 }
 
 static void give_record(struct restore *r)
 {
-    const struct manifest *m = &r->steps.share->manifest;
+    const struct manifest *m = &r->stages.work->manifest;
     r->record_bytes = m->record_bytes;
     if (r->record && m->record_bytes) memcpy(r->record, m->record, m->record_bytes);
 }
 
 static int restore(struct restore *r)
 {
-    struct steps *s = &r->steps;
+    struct stages *s = &r->stages;
     int rc = allocate(r);
-    rc = steps_flush(s, rc == 0 && steps_is_rank_0(s) ? find(r) : rc);
+    rc = stages_flush(s, rc == 0 && stages_is_rank_0(s) ? find(r) : rc);
     if (rc == 0) rc = look_for_whole(r);
     if (rc == 0) rc = rewind_files(r);
-    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, zero_rows(r)));
-    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, set_files(r)));
+    if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, zero_rows(r)));
+    if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, take_files(r, set_rows)));
     if (rc == 0) set_draws(r);
     if (rc == 0) give_record(r);
-    if (rc == 0 && s->worker->node->moves)
-        rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
-    else if (rc == 0)
-        rc = steps_meet(s, COLLECTIVE_END, 0);
-    return rc;
+    if (rc) return rc;
+    return stages_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
 }
 
 int locus_restore(locus_worker *w, const char *directory)
@@ -380,10 +347,10 @@ int locus_restore_with(locus_worker *w, const char *directory, void *record, siz
 {
     if (!bytes) return error_set(-EINVAL, "locus_restore_with: `bytes` is NULL");
     struct restore r = {.record = record, .record_bytes = *bytes};
-    int rc = steps_begin(&r.steps, "locus_restore", w, directory, COLLECTIVE_RESTORE);
+    int rc = stages_begin(&r.stages, "locus_restore", w, directory, COLLECTIVE_RESTORE);
     if (rc) return rc;
     rc = restore(&r);
     release(&r);
     if (rc == 0) *bytes = r.record_bytes;
-    return steps_end(&r.steps, rc);
+    return stages_end(&r.stages, rc);
 }

@@ -1,9 +1,9 @@
 /* locus_checkpoint(): quiesce, write, agree, commit. */
-#include "checkpoint/steps.h"
+#include "checkpoint/stages.h"
 #include "checkpoint/tensors.h"
 
 #include "base/error.h"
-#include "base/oversize.h"
+#include "base/process.h"
 #include "worker/call.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 
 struct save {
-    struct steps steps;
+    struct stages stages;
     char name[SERIES_NAME], path[SERIES_PATH], nonce[MANIFEST_NONCE + 1];
     bool is_made;      /* the folder, by us */
     bool is_committed; /* or may be */
@@ -25,10 +25,10 @@ static int make_folder(struct save *s)
 {
     unsigned keep;
     int rc = series_keeps(&keep);
-    if (rc == 0) rc = series_create(s->steps.directory, s->name, s->nonce);
+    if (rc == 0) rc = series_create(s->stages.directory, s->name, s->nonce);
     if (rc) return rc;
     s->is_made = true;
-    snprintf(s->steps.word.text, sizeof s->steps.word.text, "%s %s", s->name, s->nonce);
+    snprintf(s->stages.word.text, sizeof s->stages.word.text, "%s %s", s->name, s->nonce);
     return 0;
 }
 
@@ -36,22 +36,22 @@ static int make_folder(struct save *s)
 static int find_folder(struct save *s)
 {
     _Static_assert(SERIES_NAME == 40 && MANIFEST_NONCE == 32, "the widths below");
-    if (sscanf(s->steps.word.text, "%39s %32s", s->name, s->nonce) != 2)
+    if (sscanf(s->stages.word.text, "%39s %32s", s->name, s->nonce) != 2)
         return error_set(-EPROTO, "rank 0 did not say where to write");
-    int rc = series_path(s->path, s->steps.directory, s->name);
+    int rc = series_path(s->path, s->stages.directory, s->name);
     return rc ? rc : series_check(s->path, s->nonce);
 }
 
 static int describe(const struct save *s, struct manifest *m)
 {
-    const struct keyspace *k = &s->steps.worker->store->keyspace;
+    const struct keyspace *k = &s->stages.worker->store->keyspace;
     int rc = 0;
     *m = (struct manifest){.number = strtoull(strrchr(s->name, '-') + 1, NULL, 10),
                            .time = time(NULL),
-                           .nodes = (unsigned)s->steps.worker->node->size};
+                           .nodes = (unsigned)s->stages.worker->node->size};
     memcpy(m->nonce, s->nonce, sizeof m->nonce);
-    if (s->steps.worker->store->has_bf16)
-        m->draws = store_draws(s->steps.worker->store) % MANIFEST_NUMBER_MAX;
+    if (s->stages.worker->store->has_bf16)
+        m->draws = store_draws(s->stages.worker->store) % MANIFEST_NUMBER_MAX;
     for (unsigned i = 0; i < k->tables && rc == 0; i++)
         rc = manifest_add_table(m, k->table[i].name, k->table[i].end - k->table[i].first,
                                 k->table[i].length, k->table[i].flags, k->table[i].optimizer,
@@ -75,10 +75,10 @@ static int add_row(void *writer, unsigned table, uint64_t row, const float *valu
 static int write_slices(struct save *s, struct tensors *t)
 {
     struct slice slice;
-    struct writer writer = {s->steps.worker, t};
+    struct writer writer = {s->stages.worker, t};
     int rc = 0;
-    while (rc == 0 && steps_deal(&s->steps, &slice))
-        rc = home_rows_each(s->steps.worker, &slice, add_row, &writer);
+    while (rc == 0 && stages_deal(&s->stages, &slice))
+        rc = home_rows_each(s->stages.worker, &slice, add_row, &writer);
     return rc ? rc : tensors_end(t);
 }
 
@@ -89,12 +89,12 @@ static int write_rows(struct save *s)
     int rc = find_folder(s);
     if (rc == 0) rc = describe(s, &tables);
     if (rc) return rc;
-    rc = tensors_init(&t, &tables, s->path, s->steps.worker->node->rank, s->steps.worker->id);
+    rc = tensors_init(&t, &tables, s->path, s->stages.worker->node->rank, s->stages.worker->id);
     if (rc == 0) rc = write_slices(s, &t);
-    share_lock(s->steps.share);
-    if (rc == 0 && manifest_move_files(&s->steps.share->manifest, &t.files))
+    pthread_mutex_lock(&s->stages.work->mutex);
+    if (rc == 0 && manifest_move_files(&s->stages.work->manifest, &t.files))
         rc = error_set(-ENOMEM, "no memory for the list of files");
-    share_unlock(s->steps.share);
+    pthread_mutex_unlock(&s->stages.work->mutex);
     tensors_fini(&t);
     manifest_fini(&tables);
     return rc;
@@ -110,12 +110,12 @@ static int part_path(const struct save *s, int rank, char path[SERIES_PATH])
 /* What this node wrote, for rank 0 to read. */
 static int write_part(struct save *s)
 {
-    struct manifest *ours = &s->steps.share->manifest, all;
+    struct manifest *ours = &s->stages.work->manifest, all;
     char path[SERIES_PATH];
     int rc = describe(s, &all);
     if (rc) return rc;
     if (manifest_move_files(&all, ours)) rc = error_set(-ENOMEM, "no memory for the manifest");
-    if (rc == 0) rc = part_path(s, s->steps.worker->node->rank, path);
+    if (rc == 0) rc = part_path(s, s->stages.worker->node->rank, path);
     if (rc == 0) rc = manifest_write(&all, path);
     if (rc == 0) rc = series_sync(s->path);
     manifest_fini(&all);
@@ -125,7 +125,7 @@ static int write_part(struct save *s)
 static int read_parts(const struct save *s, struct manifest *all)
 {
     int rc = describe(s, all);
-    for (int rank = 0; rank < s->steps.worker->node->size && rc == 0; rank++) {
+    for (int rank = 0; rank < s->stages.worker->node->size && rc == 0; rank++) {
         struct manifest part;
         char path[SERIES_PATH];
         rc = part_path(s, rank, path);
@@ -147,22 +147,22 @@ static int commit(struct save *s)
     int rc = read_parts(s, &all);
     if (rc == 0 && manifest_set_record(&all, s->record, s->record_bytes))
         rc = error_set(-ENOMEM, "no memory for the record");
-    if (rc == 0) rc = series_commit(s->steps.directory, s->name, &all);
+    if (rc == 0) rc = series_commit(s->stages.directory, s->name, &all);
     manifest_fini(&all);
     if (rc) return rc;
     s->is_committed = true;
-    if (series_keeps(&keep) == 0) series_retain(s->steps.directory, keep);
+    if (series_keeps(&keep) == 0) series_retain(s->stages.directory, keep);
     return 0;
 }
 
-/* The same steps in the same order on every worker; each ends all of them where one has failed. */
+/* The same stages in the same order on every worker; each ends all of them where one has failed. */
 static int save(struct save *s)
 {
-    struct steps *steps = &s->steps;
-    int rc = steps_flush(steps, steps_is_rank_0(steps) ? make_folder(s) : 0);
-    if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, write_rows(s));
-    if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, steps->is_first ? write_part(s) : 0);
-    if (rc == 0) rc = steps_meet(steps, COLLECTIVE_END, steps_is_rank_0(steps) ? commit(s) : 0);
+    struct stages *stages = &s->stages;
+    int rc = stages_flush(stages, stages_is_rank_0(stages) ? make_folder(s) : 0);
+    if (rc == 0) rc = stages_meet(stages, COLLECTIVE_STAGE, write_rows(s));
+    if (rc == 0) rc = stages_meet(stages, COLLECTIVE_STAGE, stages->is_first ? write_part(s) : 0);
+    if (rc == 0) rc = stages_meet(stages, COLLECTIVE_END, stages_is_rank_0(stages) ? commit(s) : 0);
     return rc;
 }
 
@@ -180,11 +180,11 @@ int locus_checkpoint_with(locus_worker *w, const char *directory, const void *re
         return error_set(-EINVAL,
                          "locus_checkpoint_with: a record of %zu bytes: must be at most %d", bytes,
                          LOCUS_RECORD_MAX);
-    int rc = steps_begin(&s.steps, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
+    int rc = stages_begin(&s.stages, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
     sigset_t before = oversize_begin();
     rc = save(&s);
     oversize_end(before);
     if (rc && s.is_made && !s.is_committed) series_remove(directory, s.name);
-    return steps_end(&s.steps, rc);
+    return stages_end(&s.stages, rc);
 }

@@ -1,7 +1,7 @@
 #include "checkpoint/tensors.h"
 
 #include "base/error.h"
-#include "store/bf16.h"
+#include "base/floats.h"
 
 #include <errno.h>
 #include <jansson.h>

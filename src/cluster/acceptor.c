@@ -1,13 +1,11 @@
-#include "cluster/acceptor.h"
-
 #include "base/error.h"
+#include "cluster/admission.h"
 #include "cluster/streams.h"
 #include "net/forked.h"
-#include "net/strangers.h"
+#include "net/secret.h"
 
 #include <errno.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <time.h>
 
 static const uint64_t SECOND_NS = 1000000000;
 /* for an earlier rank 0's port to become free */
@@ -15,12 +13,11 @@ static const uint64_t PORT_TIMEOUT_NS = 2 * SECOND_NS;
 static const uint64_t PORT_RETRY_NS = 10000000;
 /* after accepting has failed: no descriptors, say */
 static const uint64_t ACCEPT_PAUSE_NS = 50000000;
-/* while descriptors wait to be closed, in all ... */
-static const uint64_t BEHIND_PAUSE_NS = 2000000;
+/* after each while there are more than members: nng closes descriptors some time after their
+ * connections ended, and those of a flood would use up what the process may have */
+static const uint64_t CROWDED_PAUSE_NS = 1000000;
 /* while the job runs: a flood of connections takes little of rank 0's time */
 static const uint64_t CALM_PAUSE_NS = 10000000;
-static const uint64_t BEHIND_MAX_NS = SECOND_NS; /* ... at most so long */
-enum { BEHIND_DESCRIPTORS = 32 };
 
 /* ---- accepting ---- */
 
@@ -38,47 +35,14 @@ static unsigned channels_max(const struct acceptor *acceptor)
     return 2 * (STRANGERS_MAX + acceptor->members);
 }
 
-/* The system hands out the lowest that is free. -1: there is none, as accepting will find, too. */
-static int lowest_descriptor(void)
-{
-    int fd = eventfd(0, EFD_CLOEXEC);
-    if (fd >= 0) close(fd);
-    return fd;
-}
-
-/* nng closes descriptors one by one, some time after their connections were freed. On a busy
- * machine it is slower than unauthenticated peers that come and go, and these would use up the
- * descriptors of the process. If that does not get better, the descriptors in use belong to the
- * application. */
-static bool is_behind(struct acceptor *acceptor, uint64_t now_ns)
-{
-    int fd = lowest_descriptor();
-    bool is_high = fd >
-                   acceptor->usual_descriptor + (int)acceptor->hub->channels + BEHIND_DESCRIPTORS;
-    if (!is_high) {
-        acceptor->behind_since_ns = 0;
-        return false;
-    }
-    if (acceptor->behind_since_ns == 0) acceptor->behind_since_ns = now_ns;
-    if (now_ns - acceptor->behind_since_ns < BEHIND_MAX_NS) return true;
-    acceptor->usual_descriptor = fd;
-    acceptor->behind_since_ns = 0;
-    return false;
-}
-
 /* Not before ending channels have ended: otherwise a flood of unauthenticated peers would fill the
  * memory faster than it is freed. */
 static void accept_next(struct acceptor *acceptor)
 {
-    uint64_t now_ns = clock_now_ns();
     acceptor->accept_ns = 0;
     if (!acceptor->listener || acceptor->is_accepting ||
         acceptor->hub->channels >= channels_max(acceptor))
         return;
-    if (is_behind(acceptor, now_ns)) {
-        acceptor->accept_ns = now_ns + BEHIND_PAUSE_NS;
-        return;
-    }
     acceptor->is_accepting = true;
     nng_stream_listener_accept(acceptor->listener, acceptor->accepting);
 }
@@ -86,7 +50,7 @@ static void accept_next(struct acceptor *acceptor)
 static void take_unauthenticated(struct acceptor *acceptor, nng_stream *stream)
 {
     if (acceptor->listener) limit_unauthenticated(acceptor);
-    if (acceptor->listener && channel_open(acceptor->hub, stream, clock_now_ns() + STRANGERS_NS))
+    if (acceptor->listener && channel_open(acceptor->hub, stream, time_now_ns() + STRANGERS_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);
@@ -100,10 +64,12 @@ static void on_accepted(void *context)
     int result = nng_aio_result(acceptor->accepting);
     if (result == 0) take_unauthenticated(acceptor, nng_aio_get_output(acceptor->accepting, 0));
     if (result == NNG_ENOFILES) acceptor->lacks_descriptors = true;
-    if (result == 0 && acceptor->pause_ns == 0)
+    uint64_t pause_ns = result ? ACCEPT_PAUSE_NS : acceptor->pause_ns;
+    if (pause_ns == 0 && acceptor->hub->channels > acceptor->members) pause_ns = CROWDED_PAUSE_NS;
+    if (pause_ns == 0)
         accept_next(acceptor);
     else
-        acceptor->accept_ns = clock_now_ns() + (result ? ACCEPT_PAUSE_NS : acceptor->pause_ns);
+        acceptor->accept_ns = time_now_ns() + pause_ns;
     if (acceptor->accept_ns) hub_note(acceptor->hub);
     hub_unlock(acceptor->hub);
 }
@@ -146,15 +112,6 @@ static int listening_failed(const char *shown, int result)
     }
 }
 
-static int not_on_loopback(const char *shown)
-{
-    return error_set(
-        -EACCES,
-        "the rendezvous %.300s is not on loopback, and the cluster has no secret: " SECRET_REMEDY
-        ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
-        shown);
-}
-
 static int listen_at(struct acceptor *acceptor, const char *url)
 {
     nng_stream_listener *l;
@@ -173,10 +130,12 @@ static int listen_at(struct acceptor *acceptor, const char *url)
     return 0;
 }
 
-static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_address *a)
+static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_address *a,
+                         bool loopback_only)
 {
     int result = NNG_EADDRINVAL;
     for (unsigned i = 0; i < a->urls; i++) {
+        if (loopback_only && !a->is_loopback[i]) continue;
         result = listen_at(acceptor, a->url[i]);
         if (result == 0 || result == NNG_EADDRINUSE) return result;
     }
@@ -184,15 +143,15 @@ static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_addr
 }
 
 static int start_listening(struct acceptor *acceptor, const struct rendezvous_address *a,
-                           uint64_t deadline_ns)
+                           bool loopback_only, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
-    uint64_t until_ns = clock_now_ns() + PORT_TIMEOUT_NS;
+    uint64_t until_ns = time_now_ns() + PORT_TIMEOUT_NS;
     if (until_ns > deadline_ns) until_ns = deadline_ns;
-    int result = listen_at_any(acceptor, a);
-    while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {
+    int result = listen_at_any(acceptor, a, loopback_only);
+    while (result == NNG_EADDRINUSE && time_now_ns() < until_ns) {
         nanosleep(&pause, NULL);
-        result = listen_at_any(acceptor, a);
+        result = listen_at_any(acceptor, a, loopback_only);
     }
     return result ? listening_failed(a->shown, result) : 0;
 }
@@ -209,12 +168,10 @@ int acceptor_init(struct acceptor *acceptor, struct hub *hub, unsigned members)
 int acceptor_open(struct acceptor *acceptor, const struct rendezvous_address *a, bool loopback_only,
                   uint64_t deadline_ns)
 {
-    struct rendezvous_address allowed = *a;
-    if (loopback_only && !rendezvous_address_keep_loopback(&allowed))
-        return not_on_loopback(a->shown);
-    int rc = start_listening(acceptor, &allowed, deadline_ns);
-    acceptor->usual_descriptor = lowest_descriptor();
-    return rc;
+    bool may_listen = !loopback_only;
+    for (unsigned i = 0; i < a->urls; i++) may_listen |= a->is_loopback[i];
+    if (!may_listen) return address_not_on_loopback(a->shown);
+    return start_listening(acceptor, a, loopback_only, deadline_ns);
 }
 
 void acceptor_close(struct acceptor *acceptor)

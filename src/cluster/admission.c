@@ -1,15 +1,105 @@
 #include "cluster/admission.h"
 
+#include "cluster/streams.h"
+
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t LAST_WORD_TIMEOUT_NS = SECOND_NS; /* for a node to hear why it must go */
-/* Between reports of those: who has another secret comes again until its time is over. */
-static const uint64_t TURNED_AWAY_NS = SECOND_NS, TURNED_AWAY_NS_MAX = 16 * SECOND_NS;
+static const uint64_t LAST_WORD_TIMEOUT_NS = 1000000000; /* for a node to hear why it must go */
 enum { HELLO_SPARE = 64 << 10 };
+
+/* ---- the members ---- */
+
+int members_init(struct members *all, unsigned size)
+{
+    all->size = size;
+    all->member = calloc(size, sizeof *all->member);
+    return all->member ? 0 : -ENOMEM;
+}
+
+void members_fini(struct members *all)
+{
+    free(all->member);
+}
+
+void members_send_one(struct member *m, struct message *message)
+{
+    if (m->channel)
+        channel_send(m->channel, message);
+    else
+        message_let_go(message);
+}
+
+void members_send_some(struct members *all, bool (*is_meant)(const struct member *),
+                       struct message *message)
+{
+    for (unsigned rank = 0; rank < all->size; rank++)
+        if (!is_meant || is_meant(&all->member[rank]))
+            members_send_one(&all->member[rank], message_hold(message));
+    message_let_go(message);
+}
+
+void members_send(struct members *all, struct message *message)
+{
+    members_send_some(all, NULL, message);
+}
+
+void members_dismiss(struct members *all, uint64_t timeout_ns)
+{
+    for (struct member *m = all->member; m < all->member + all->size; m++) {
+        if (m->channel) channel_finish(m->channel, timeout_ns);
+        m->channel = NULL;
+    }
+}
+
+bool members_list(const struct members *all, bool (*is_missing)(const struct member *),
+                  char list[MEMBERS_LIST_BYTES])
+{
+    char ranks[MEMBERS_LIST_BYTES - 32] = "";
+    unsigned count = 0, more = 0;
+    size_t length = 0;
+    for (unsigned first = 0, last; first < all->size; first = last + 1) {
+        last = first;
+        if (!is_missing(&all->member[first])) continue;
+        while (last + 1 < all->size && is_missing(&all->member[last + 1])) last++;
+        if (last == first + 1) last = first; /* two are no row */
+        count += last - first + 1;
+        if (length + 24 > sizeof ranks)
+            more += last - first + 1;
+        else if (first == last)
+            length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%u",
+                                       length ? ", " : "", first);
+        else
+            length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%u to %u",
+                                       length ? ", " : "", first, last);
+    }
+    int end = snprintf(list, MEMBERS_LIST_BYTES, "rank%s %s", count == 1 ? "" : "s", ranks);
+    if (more) snprintf(list + end, MEMBERS_LIST_BYTES - (size_t)end, " and %u more", more);
+    return count != 1;
+}
+
+void waiting_begin(struct reminder *w)
+{
+    if (w->since_ns == 0) *w = (struct reminder){.since_ns = time_now_ns()};
+}
+
+unsigned waiting_report(struct reminder *w, uint64_t now_ns, uint64_t *due_ns)
+{
+    if (w->since_ns == 0) return 0;
+    unsigned seconds = reminder_due(w, now_ns);
+    *due_ns = time_earlier(*due_ns, reminder_next_ns(w));
+    return seconds;
+}
+
+struct message *waiting_message(const char *sentence)
+{
+    struct message *m = message_new(MESSAGE_WAITING);
+    message_put_text(m, sentence);
+    return message_done(m);
+}
 
 /* ---- refusing ---- */
 
@@ -24,12 +114,8 @@ static void put_proof(const struct admission *a, struct message *m, const struct
                       const void *body, size_t body_bytes)
 {
     unsigned char proof[SECRET_PROOF_BYTES] = {0};
-    if (v && v->channel->is_challenged) {
-        struct secret_claim claim = secret_claim_of(&v->channel->talk, SECRET_RENDEZVOUS, true);
-        claim.body = body;
-        claim.body_bytes = body_bytes;
-        secret_prove(&a->secret, &claim, proof);
-    }
+    if (v && v->channel->is_challenged)
+        secret_answer(&a->secret, &v->channel->talk, SECRET_RENDEZVOUS, body, body_bytes, proof);
     message_put_bytes(m, proof, sizeof proof);
 }
 
@@ -105,7 +191,7 @@ static uint64_t random_id(void)
 {
     uint64_t id = 0;
     while (id == 0)
-        if (getrandom(&id, sizeof id, 0) != sizeof id) id = clock_now_ns();
+        if (getrandom(&id, sizeof id, 0) != sizeof id) id = time_now_ns();
     return id;
 }
 
@@ -158,7 +244,7 @@ static void welcome(struct admission *a, const struct visitor *v)
     const struct hello *h = v->hello;
     struct member *m = &a->members->member[h->rank];
     struct message *message = message_new(MESSAGE_WELCOME);
-    uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->timeout_ms * 1000000;
+    uint64_t deadline_ns = time_now_ns() + (uint64_t)h->timeout_ms * 1000000;
     message_put_u32(message, a->peer_timeout_ms);
     put_proof(a, message, v, NULL, 0);
     *m = (struct member){.channel = v->channel,
@@ -197,8 +283,8 @@ static void refuse_twin(const struct admission *a, const struct visitor *v)
 
 /* ---- who proves to know the secret ---- */
 
-/* The cluster continues to wait for the right node. Rank 0's member reports this on stderr, at most
- * once a second, because a peer may try again and again. */
+/* The cluster continues to wait for the right node. Rank 0's member reports this on stderr, at once
+ * and then every 10 s, because a peer may try again and again. */
 static void turn_away(struct admission *a, struct channel *c, int rc)
 {
     a->turned_away++;
@@ -209,8 +295,8 @@ static void turn_away(struct admission *a, struct channel *c, int rc)
 static void turn_away_for_secret(struct admission *a, struct channel *c, unsigned rank,
                                  const char *why)
 {
-    char peer[CHANNEL_PEER_BYTES];
-    channel_show_peer(c, peer);
+    char peer[ADDRESS_MAX];
+    streams_show_peer(c->stream, peer);
     snprintf(a->turned_away_why, sizeof a->turned_away_why, "node %u (%s) %s; " SECRET_REMEDY, rank,
              peer, why);
     turn_away(a, c, -EACCES);
@@ -311,10 +397,7 @@ static void on_response(struct admission *a, struct channel *c, const struct mes
     }
     c->talk.their_rank = h.rank;
     memcpy(c->talk.their_nonce, nonce, sizeof c->talk.their_nonce);
-    struct secret_claim theirs = secret_claim_of(&c->talk, SECRET_MEMBER, false);
-    theirs.body = r.at;
-    theirs.body_bytes = bytes;
-    if (!secret_check(&a->secret, &theirs, proof)) {
+    if (!secret_hear(&a->secret, &c->talk, SECRET_MEMBER, r.at, bytes, proof)) {
         turn_away_for_secret(a, c, h.rank, "does not know the cluster's secret");
         return;
     }
@@ -344,7 +427,7 @@ static void give_up_joining(struct admission *a)
 void admission_lose(struct admission *a, unsigned rank, const char *reason)
 {
     if (a->state != ADMISSION_GATHERING) return;
-    if (clock_now_ns() >= a->deadline_ns) {
+    if (time_now_ns() >= a->deadline_ns) {
         give_up_joining(a);
         return;
     }
@@ -369,8 +452,7 @@ static void report_turned_away(struct admission *a, uint64_t now_ns, uint64_t *d
 {
     if (a->turned_away > 0 && now_ns >= a->report_ns) {
         say_who_was_turned_away(a);
-        a->report_ns = now_ns + a->report_pause_ns;
-        if (a->report_pause_ns < TURNED_AWAY_NS_MAX) a->report_pause_ns *= 2;
+        a->report_ns = now_ns + REMINDER_NS;
     }
     if (a->turned_away > 0 && a->report_ns < *due_ns) *due_ns = a->report_ns;
 }
@@ -397,7 +479,6 @@ int admission_init(struct admission *a, const struct rendezvous_config *c,
     if (secret_copy(&a->secret, c->secret)) return -ENOMEM;
     a->shards = c->node.shards ? c->node.shards : c->choice;
     a->peer_timeout_ms = a->ours.peer_timeout_ms;
-    a->report_pause_ns = TURNED_AWAY_NS;
     a->deadline_ns = deadline_ns;
     a->limit_s = c->node.join_timeout_s;
     return 0;

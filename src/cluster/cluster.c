@@ -1,13 +1,10 @@
 #include "cluster/cluster.h"
 
-#include "base/condition.h"
 #include "base/error.h"
 #include "base/pinning.h"
-#include "cluster/address.h"
 #include "cluster/rendezvous.h"
 #include "net/forked.h"
 #include "net/mesh.h"
-#include "net/mesh_listener.h"
 #include "net/secret.h"
 #include "net/silence.h"
 #include "net/uring.h"
@@ -20,8 +17,6 @@
 #include <unistd.h>
 
 enum { LOSS_BYTES = 320 };
-static_assert((int)MESH_ADDRESS_MAX == (int)RENDEZVOUS_ADDRESS_MAX,
-              "one list of addresses serves both");
 
 struct cluster {
     int rank, size;
@@ -104,7 +99,7 @@ static void lost_by_link(void *context, unsigned rank, const char *reason)
 /* For a moment, until a loss is noted. */
 static void await_note(struct cluster *c)
 {
-    uint64_t until_ns = clock_now_ns() + 1000000000;
+    uint64_t until_ns = time_now_ns() + 1000000000;
     pthread_mutex_lock(&c->mutex);
     while (!c->is_lost && condition_wait(&c->noted, &c->mutex, until_ns)) continue;
     pthread_mutex_unlock(&c->mutex);
@@ -158,7 +153,7 @@ static unsigned nodes_of_host(const struct cluster *c, unsigned *our_index)
  * cannot reach them, unless the configuration says otherwise. */
 static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
 {
-    return !c->secret.is_known && !mesh_is_told_where(config->listen);
+    return !c->secret.is_known && !address_has_host(config->listen);
 }
 
 /* By the machine, as if all nodes were on one host: rank 0 does not know more before the others
@@ -190,20 +185,20 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
 }
 
 static int listen_for_peers(struct cluster *c, const struct locus_config *config,
-                            char address[MESH_ADDRESS_MAX])
+                            char address[ADDRESS_MAX])
 {
-    const struct mesh_place place = {
+    const struct address_place place = {
         .listen = config->listen,
         .rendezvous = config->rendezvous,
         .loopback_only = stays_on_loopback(c, config),
-        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+        .deadline_ns = time_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
     };
-    return mesh_listen(&place, &c->listener, address);
+    return address_listen(&place, &c->listener, address);
 }
 
 static int join(struct cluster *c, const struct locus_config *config)
 {
-    char data_address[MESH_ADDRESS_MAX];
+    char data_address[ADDRESS_MAX];
     /* its form is the first thing to be wrong */
     struct rendezvous_address rendezvous;
     /* an unknown machine: nothing is pinned */
@@ -343,10 +338,10 @@ static int connect_links(struct cluster *c, const struct node_plan *plan)
         .rank = (unsigned)c->rank,
         .size = (unsigned)c->size,
         .shards = c->shards,
-        .address = (const char(*)[MESH_ADDRESS_MAX])c->agreed.address,
+        .address = (const char(*)[ADDRESS_MAX])c->agreed.address,
         .listener = c->listener,
         .secret = &c->secret,
-        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+        .deadline_ns = time_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
         .report_ns = UINT64_C(10000000000),
         .cancel = &c->is_lost,
     };

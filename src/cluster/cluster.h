@@ -12,7 +12,7 @@
 #define LOCUS_CLUSTER_CLUSTER_H
 
 #include "actors/reactor.h"
-#include "cluster/meeting.h"
+#include "cluster/message.h"
 #include "net/link.h"
 #include "store/store.h"
 #include "locus.h"

@@ -1,9 +1,8 @@
 #include "cluster/collective.h"
 
-#include "base/condition.h"
 #include "base/error.h"
-#include "base/reminder.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +11,7 @@ enum { REPORT_BYTES = 160, NAME_BYTES = 64 };
 
 static const struct {
     const char *name; /* of the call, for the people who made it */
-    bool goes_on, is_still;
+    bool goes_on, needs_all;
 } kinds[] = {
     [COLLECTIVE_NONE] = {"nothing", false, false},
     [COLLECTIVE_BARRIER] = {"locus_barrier", false, false},
@@ -22,7 +21,7 @@ static const struct {
     [COLLECTIVE_COPIES] = {"locus_quiesce (second part)", false, false},
     [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true},
     [COLLECTIVE_RESTORE] = {"locus_restore", true, true},
-    [COLLECTIVE_STEP] = {"a step of locus_checkpoint or locus_restore", true, true},
+    [COLLECTIVE_STAGE] = {"a stage of locus_checkpoint or locus_restore", true, true},
     [COLLECTIVE_END] = {"the end of locus_checkpoint or locus_restore", false, false},
 };
 
@@ -68,12 +67,9 @@ static bool all_are_there(const struct collective *c)
 static void complete(struct collective *c, int result, const struct word *answer)
 {
     c->goes_on = kinds[c->kind].goes_on && result == 0;
-    c->is_still = c->goes_on && kinds[c->kind].is_still;
     c->answer = *answer;
-    for (unsigned i = 0; i < c->workers; i++) {
-        if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on))
-            c->place[i] = PLACE_OPEN;
-    }
+    for (unsigned i = 0; i < c->workers; i++)
+        if (c->place[i] == PLACE_ARRIVED) c->place[i] = PLACE_OPEN;
     c->kind = COLLECTIVE_NONE;
     c->result = result;
     c->meeting++;
@@ -97,7 +93,7 @@ static void meet_others(struct collective *c)
     if (c->others) {
         const struct meeting meeting = {.name = show(name, c->kind, c->count),
                                         .goes_on = kinds[c->kind].goes_on,
-                                        .needs_all = kinds[c->kind].is_still};
+                                        .needs_all = kinds[c->kind].needs_all};
         c->others_called = true;
         pthread_mutex_unlock(&c->mutex);
         rc = c->others(c->context, &meeting, &word);
@@ -107,10 +103,10 @@ static void meet_others(struct collective *c)
     complete(c, c->failure ? c->failure : rc, &word);
 }
 
-/* Somebody is in a checkpoint or restore, or on the way into one: rows must not change. */
+/* Somebody is in a collective, which knows nothing of who opens now. */
 static bool is_still(const struct collective *c)
 {
-    return !c->failure && (c->is_still || (c->others_called && kinds[c->kind].is_still));
+    return !c->failure && (c->goes_on || c->others_called);
 }
 
 #ifdef LOCUS_FIBERS
@@ -128,7 +124,13 @@ static void wait_while_still(struct collective *c)
 #else
 static void wait_while_still(struct collective *c)
 {
-    while (is_still(c)) pthread_cond_wait(&c->complete, &c->mutex);
+    struct reminder waits = {.since_ns = time_now_ns()};
+    while (is_still(c)) {
+        if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(&waits))) continue;
+        fprintf(stderr, "locus: locus_worker_open has waited %u s for the end of %s\n",
+                reminder_due(&waits, time_now_ns()),
+                c->kind ? kind_name(c->kind) : "a collective of this node's other workers");
+    }
 }
 #endif
 
@@ -139,8 +141,7 @@ int collective_open(struct collective *c)
     wait_while_still(c);
     for (unsigned i = 0; i < c->workers && id < 0; i++)
         if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_CLOSED) id = (int)i;
-    bool is_late = c->goes_on || (c->others_called && (kinds[c->kind].goes_on || c->count));
-    if (id >= 0) c->place[id] = is_late ? PLACE_LATE : PLACE_OPEN;
+    if (id >= 0) c->place[id] = PLACE_OPEN;
     pthread_mutex_unlock(&c->mutex);
     return id;
 }
@@ -195,25 +196,6 @@ static bool has_news(const void *awaited)
     return c->meeting != a->meeting || should_meet_others(c) || (c->failure && !c->others_called);
 }
 
-struct late {
-    const struct collective *collective;
-    int id;
-};
-
-static bool is_late_no_more(const void *late)
-{
-    const struct late *l = late;
-    return l->collective->place[l->id] != PLACE_LATE || l->collective->failure;
-}
-
-static void wait_while_late(struct collective *c, int id)
-{
-    const struct late l = {c, id};
-    pthread_mutex_unlock(&c->mutex);
-    locus_fiber_wait(is_late_no_more, &l);
-    pthread_mutex_lock(&c->mutex);
-}
-
 static void wait_for_news(struct collective *c, struct reminder *waits)
 {
     const struct awaited a = {c, c->meeting};
@@ -223,24 +205,11 @@ static void wait_for_news(struct collective *c, struct reminder *waits)
     pthread_mutex_lock(&c->mutex);
 }
 #else
-static void wait_while_late(struct collective *c, int id)
-{
-    struct reminder waits = {.since_ns = clock_now_ns()};
-    while (c->place[id] == PLACE_LATE && !c->failure) {
-        if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(&waits))) continue;
-        fprintf(
-            stderr,
-            "locus: worker %d has waited %u s for the end of a locus_quiesce or locus_sum that began "
-            "before it opened\n",
-            id, reminder_due(&waits, clock_now_ns()));
-    }
-}
-
 /* Waits for a change, to the next moment of reporting. */
 static void wait_for_news(struct collective *c, struct reminder *waits)
 {
     if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(waits))) return;
-    unsigned seconds = reminder_due(waits, clock_now_ns());
+    unsigned seconds = reminder_due(waits, time_now_ns());
     if (!all_are_there(c)) report_missing(c, c->kind, seconds);
 }
 #endif
@@ -248,7 +217,7 @@ static void wait_for_news(struct collective *c, struct reminder *waits)
 static int wait_for_meeting(struct collective *c)
 {
     uint64_t meeting = c->meeting;
-    struct reminder waits = {.since_ns = clock_now_ns()};
+    struct reminder waits = {.since_ns = time_now_ns()};
     while (c->meeting == meeting) {
         if (should_meet_others(c))
             meet_others(c);
@@ -263,7 +232,6 @@ static int wait_for_meeting(struct collective *c)
 int collective_agree(struct collective *c, int id, enum collective_kind kind, struct word *word)
 {
     pthread_mutex_lock(&c->mutex);
-    wait_while_late(c, id);
     enum collective_kind other = c->kind;
     char ours[NAME_BYTES], theirs[NAME_BYTES];
     int rc = c->failure;

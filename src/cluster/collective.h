@@ -5,10 +5,9 @@
  * that have never opened. Then one of the waiting workers meets the other nodes for all of them
  * (collective_others).
  *
- * If there are replicas, a quiesce has two meetings. A worker that opens after its node has arrived
- * at the first is too late: both take place without it, and its own collective begins after them.
- * (rendezvous_present() does the same for nodes.) So it is with one that opens while the others of
- * a sum are met.
+ * Some collectives are several meetings, each of which belongs to the one before. A worker opens
+ * between collectives only: once its node has arrived at the first meeting, it waits for the end of
+ * the last. (rendezvous_present() does the same for nodes.)
  *
  * Callers   workers' threads; collective_fail from any
  * Memory    its own
@@ -20,7 +19,7 @@
 #ifndef LOCUS_CLUSTER_COLLECTIVE_H
 #define LOCUS_CLUSTER_COLLECTIVE_H
 
-#include "cluster/meeting.h"
+#include "cluster/message.h"
 #include "locus.h"
 
 #include <pthread.h>
@@ -29,18 +28,17 @@
 enum collective_kind {
     COLLECTIVE_NONE,
     COLLECTIVE_BARRIER,
-    COLLECTIVE_SUM, /* whoever opens while others are met comes after it: it has added nothing */
+    COLLECTIVE_SUM,
     COLLECTIVE_QUIESCE, /* where one meeting is enough */
     COLLECTIVE_UPDATES, /* the first of two, */
     COLLECTIVE_COPIES,  /*   and the second */
-    /* The first of several. No worker opens before the last, because it might change rows. The
-     * meeting fails if all workers of a node have closed. */
+    /* The first of several, which fail if all workers of a node have closed. */
     COLLECTIVE_CHECKPOINT,
     COLLECTIVE_RESTORE,
-    COLLECTIVE_STEP, /* between, */
-    COLLECTIVE_END,  /*   and the last one */
+    COLLECTIVE_STAGE, /* between, */
+    COLLECTIVE_END,   /*   and the last one */
 };
-enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED, PLACE_LATE };
+enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED };
 
 /* Meets the other nodes, as meeting.h says. Returns 0, the errno of a node's word, or another
  * negative errno. */
@@ -54,7 +52,6 @@ struct collective {
     enum collective_kind kind; /* of the meeting in which workers wait */
     bool others_called;        /* a worker of ours is meeting the other nodes */
     bool goes_on;              /* the last meeting was not the last of several */
-    bool is_still;             /*   and no worker opens before that */
     unsigned count;            /* of the numbers in the words of that meeting */
     struct word answer;        /* of the last meeting */
     int result;                /* of the last meeting */
@@ -70,7 +67,8 @@ void collective_init(struct collective *, unsigned workers);
 void collective_join(struct collective *, collective_others *, void *context);
 void collective_fini(struct collective *);
 
-/* The lowest free id, or -EBUSY. Waits while no worker may open. */
+/* The lowest free id, or -EBUSY. Waits for the end of a collective in which the node has arrived;
+ * after 10 s, and then every 10 s, it says so on stderr. */
 int collective_open(struct collective *);
 /* As PLACE_CLOSED; or, when opening has failed, as it was before. */
 void collective_close(struct collective *, int id, enum collective_place as);

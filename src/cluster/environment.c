@@ -37,14 +37,29 @@ static int read_number(const char *name, int *out)
     return 0;
 }
 
-/* Both variables of a launcher of which one is set. */
-static int read_place(struct environment *e, const char *rank, const char *size)
+struct launcher {
+    const char *rank, *size;
+    const char *or_size; /* NULL, or what has the size where `size` is not set */
+    bool (*speaks)(const struct launcher *);
+    /* NULL, or where rank 0 listens, if nothing says so: 0, or -EINVAL with the sentence */
+    int (*derive)(struct environment *);
+};
+enum { SLURM = 7, LAUNCHERS };
+static const struct launcher launchers[LAUNCHERS];
+
+static int read_place(struct environment *e, const struct launcher *l)
 {
+    const char *rank = l->rank, *size = l->or_size && !is_set(l->size) ? l->or_size : l->size;
     const char *missing = !is_set(rank) ? rank : !is_set(size) ? size : NULL;
+    int rc = read_number(size, &e->size);
+    /* by hand, a cluster of one has no ranks to tell apart */
+    if (missing == rank && !l->derive && rc == 0 && e->size == 1) return 0;
+    if (missing == rank && !is_set(size))
+        return error_set(
+            -EINVAL, "SLURM_STEP_ID is set but SLURM_PROCID is not: start the program with srun");
     if (missing)
         return error_set(-EINVAL, "%s is set but %s is not: set both for every process, or neither",
                          missing == rank ? size : rank, missing);
-    int rc = read_number(size, &e->size);
     if (rc == 0) rc = read_number(rank, &e->rank);
     if (rc) return rc;
     if (e->size == 0) return error_set(-EINVAL, "%s is 0: must be the number of nodes", size);
@@ -52,6 +67,12 @@ static int read_place(struct environment *e, const char *rank, const char *size)
         return error_set(-EINVAL, "%s is %d: must be below %s, which is %d", rank, e->rank, size,
                          e->size);
     return 0;
+}
+
+static int read_launcher(struct environment *e, const struct launcher *l)
+{
+    int rc = read_place(e, l);
+    return rc || e->size == 1 || e->rendezvous || !l->derive ? rc : l->derive(e);
 }
 
 /* ---- the rendezvous, derived ---- */
@@ -92,29 +113,16 @@ static int derive_on_loopback(struct environment *e, const char *job)
     return derive(e, host, port_of(job));
 }
 
-/* ---- locus run, and by hand ---- */
+/* ---- launchers ---- */
 
-static bool locus_speaks(void)
+static bool either_is_set(const struct launcher *l)
 {
-    return is_set("LOCUS_SIZE") || is_set("LOCUS_RANK");
+    return is_set(l->rank) || is_set(l->size);
 }
 
-static int read_locus(struct environment *e)
+static bool rank_is_set(const struct launcher *l)
 {
-    /* A cluster of one has no ranks to tell apart. */
-    const char *size = text_of("LOCUS_SIZE");
-    if (size && strcmp(size, "1") == 0 && !is_set("LOCUS_RANK")) {
-        e->size = 1;
-        return 0;
-    }
-    return read_place(e, "LOCUS_RANK", "LOCUS_SIZE");
-}
-
-/* ---- Open MPI ---- */
-
-static bool openmpi_speaks(void)
-{
-    return is_set("OMPI_COMM_WORLD_SIZE") || is_set("OMPI_COMM_WORLD_RANK");
+    return is_set(l->rank);
 }
 
 static int derive_openmpi(struct environment *e)
@@ -138,23 +146,16 @@ static int derive_openmpi(struct environment *e)
     return derive_on_loopback(e, job);
 }
 
-static int read_openmpi(struct environment *e)
+/* RANK and WORLD_SIZE are common words. */
+static bool torch_speaks(const struct launcher *l)
 {
-    int rc = read_place(e, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
-    return rc || e->size == 1 || e->rendezvous ? rc : derive_openmpi(e);
+    return (is_set(l->rank) && is_set(l->size)) ||
+           (either_is_set(l) && (is_set("MASTER_ADDR") || is_set("MASTER_PORT")));
 }
 
-/* ---- torchrun, and whoever sets torch's variables ---- */
-
-static bool torch_speaks(void)
+static bool torchrun_speaks(const struct launcher *l)
 {
-    bool rank = is_set("RANK"), size = is_set("WORLD_SIZE");
-    return (rank && size) || ((rank || size) && (is_set("MASTER_ADDR") || is_set("MASTER_PORT")));
-}
-
-static bool torchrun_speaks(void)
-{
-    return is_set("TORCHELASTIC_RUN_ID") && torch_speaks();
+    return is_set("TORCHELASTIC_RUN_ID") && torch_speaks(l);
 }
 
 /* Either MASTER_PORT is an ephemeral port that the launcher drew; then the next port may be in use.
@@ -187,20 +188,13 @@ static int derive_torch(struct environment *e)
     return derive_on_loopback(e, job);
 }
 
-static int read_torch(struct environment *e)
-{
-    int rc = read_place(e, "RANK", "WORLD_SIZE");
-    return rc || e->size == 1 || e->rendezvous ? rc : derive_torch(e);
-}
-
-/* ---- Slurm ---- */
-
 /* Batch scripts and interactive shells are steps, too, of one task that is not ours. They are
  * recognized by the numbers that Slurm reserves for them, or by name. */
-static bool slurm_speaks(void)
+static bool slurm_speaks(const struct launcher *l)
 {
     static const unsigned long normal_step_max = 0xfffffff0;
     const char *step = text_of("SLURM_STEP_ID");
+    (void)l;
     return step && *step >= '0' && *step <= '9' && strtoul(step, NULL, 10) <= normal_step_max;
 }
 
@@ -239,52 +233,19 @@ static int derive_slurm(struct environment *e)
     return derive(e, host, port_of(job));
 }
 
-static int read_slurm(struct environment *e)
+/* The variables of other launchers of MPI name neither the job nor a host. But srun sets them, too,
+ * and its own. */
+static int derive_pmi(struct environment *e)
 {
-    /* The second may still be that of the whole job. */
-    const char *size = is_set("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
-    if (!is_set("SLURM_PROCID") && !is_set(size))
-        return error_set(
-            -EINVAL, "SLURM_STEP_ID is set but SLURM_PROCID is not: start the program with srun");
-    int rc = read_place(e, "SLURM_PROCID", size);
-    return rc || e->size == 1 || e->rendezvous ? rc : derive_slurm(e);
-}
-
-/* ---- other launchers of MPI ---- */
-
-/* PALS has no size of its own. */
-static const struct {
-    const char *rank, *size;
-} pmi[] = {{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-           {"PALS_RANKID", "PMI_SIZE"},
-           {"PMI_RANK", "PMI_SIZE"}};
-enum { PMI_ROWS = sizeof pmi / sizeof *pmi };
-
-static size_t pmi_row(void)
-{
-    size_t i = 0;
-    while (i < PMI_ROWS && !is_set(pmi[i].rank)) i++;
-    return i;
-}
-
-static bool pmi_speaks(void)
-{
-    return pmi_row() < PMI_ROWS;
-}
-
-/* Their variables name neither the job nor a host. But srun sets them, too, and its own. */
-static int read_pmi(struct environment *e)
-{
-    const char *size_name = pmi[pmi_row()].size;
-    int rc = read_place(e, pmi[pmi_row()].rank, size_name);
-    if (rc || e->size == 1 || e->rendezvous) return rc;
     const int rank = e->rank, size = e->size;
-    if (slurm_speaks() && read_slurm(e) == 0 && e->rank == rank && e->size == size) return 0;
+    if (slurm_speaks(&launchers[SLURM]) && read_launcher(e, &launchers[SLURM]) == 0 &&
+        e->rank == rank && e->size == size)
+        return 0;
     return error_set(
         -EINVAL,
         "%s is %d: set LOCUS_RENDEZVOUS=host:port for all of these processes, where rank 0 listens; "
         "or LOCUS_SIZE=1, if each is to train alone",
-        size_name, size);
+        is_set("MV2_COMM_WORLD_RANK") ? "MV2_COMM_WORLD_SIZE" : "PMI_SIZE", size);
 }
 
 /* ---- all of them ---- */
@@ -298,18 +259,22 @@ int environment_no_place(const char *rendezvous)
                      rendezvous);
 }
 
-static const struct launcher {
-    bool (*speaks)(void);
-    int (*read)(struct environment *);
-} launchers[] = {
-    {locus_speaks, read_locus}, {torchrun_speaks, read_torch}, {openmpi_speaks, read_openmpi},
-    {torch_speaks, read_torch}, {pmi_speaks, read_pmi},        {slurm_speaks, read_slurm},
+static const struct launcher launchers[LAUNCHERS] = {
+    {"LOCUS_RANK", "LOCUS_SIZE", NULL, either_is_set, NULL},
+    {"RANK", "WORLD_SIZE", NULL, torchrun_speaks, derive_torch},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, either_is_set, derive_openmpi},
+    {"RANK", "WORLD_SIZE", NULL, torch_speaks, derive_torch},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", NULL, rank_is_set, derive_pmi},
+    {"PALS_RANKID", "PMI_SIZE", NULL, rank_is_set, derive_pmi}, /* which has no size of its own */
+    {"PMI_RANK", "PMI_SIZE", NULL, rank_is_set, derive_pmi},
+    /* the second may still be that of the whole job */
+    [SLURM] = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", slurm_speaks, derive_slurm},
 };
 
 int environment_read(struct environment *e)
 {
     *e = (struct environment){.rendezvous = text_of("LOCUS_RENDEZVOUS")};
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (launchers[i].speaks()) return launchers[i].read(e);
+    for (size_t i = 0; i < LAUNCHERS; i++)
+        if (launchers[i].speaks(&launchers[i])) return read_launcher(e, &launchers[i]);
     return e->rendezvous ? environment_no_place("LOCUS_RENDEZVOUS") : 0;
 }

@@ -1,13 +1,10 @@
 #include "cluster/hub.h"
 
-#include "base/condition.h"
 #include "base/error.h"
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/streams.h"
-#include "net/forked.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +40,7 @@ void hub_announce(struct hub *h)
 
 void hub_note(struct hub *h)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = time_now_ns();
     h->is_noted = true;
     if (now_ns < h->due_ns) h->due_ns = now_ns;
     pthread_cond_broadcast(&h->changed);
@@ -66,7 +63,6 @@ void channel_close(struct channel *c)
 {
     if (c->is_closed) return;
     c->is_closed = true;
-    forked_unregister(c->fd);
     nng_stream_close(c->stream);
     hub_note(c->hub);
 }
@@ -75,7 +71,7 @@ void channel_finish(struct channel *c, uint64_t timeout_ns)
 {
     if (c->is_closed) return;
     c->is_finished = true;
-    c->deadline_ns = clock_now_ns() + timeout_ns;
+    c->deadline_ns = time_now_ns() + timeout_ns;
     hub_note(c->hub);
 }
 
@@ -239,7 +235,7 @@ static void on_received(void *argument)
     c->is_receiving = false;
     int result = nng_aio_result(c->receiving);
     if (!c->is_closed && result == 0) {
-        uint64_t now_ns = clock_now_ns();
+        uint64_t now_ns = time_now_ns();
         notice_absence(h, now_ns);
         if (c->beat_ns) silence_note(&c->silence, c->heard_ns, now_ns, h->timeout_ns);
         c->heard_ns = now_ns;
@@ -312,7 +308,7 @@ void channel_send(struct channel *c, struct message *m)
         fail_later(c, -ENOBUFS, "does not read what it is sent");
     } else {
         c->queue[(c->queue_first + c->queued++) % HUB_QUEUE_MAX] = m;
-        c->spoke_ns = clock_now_ns();
+        c->spoke_ns = time_now_ns();
         if (!c->is_sending) send_next(c);
     }
 }
@@ -334,9 +330,9 @@ struct channel *channel_open(struct hub *h, nng_stream *stream, uint64_t deadlin
     }
     c->hub = h;
     c->stream = stream;
-    c->rank = c->fd = -1;
+    c->rank = -1;
     c->deadline_ns = deadline_ns;
-    c->heard_ns = c->spoke_ns = clock_now_ns();
+    c->heard_ns = c->spoke_ns = time_now_ns();
     c->previous = h->last;
     *(h->last ? &h->last->next : &h->first) = c;
     h->last = c;
@@ -348,7 +344,7 @@ struct channel *channel_open(struct hub *h, nng_stream *stream, uint64_t deadlin
 
 uint64_t channel_silence(const struct channel *c)
 {
-    return silence_recent_ns(&c->silence, clock_now_ns(), c->hub->timeout_ns);
+    return silence_recent_ns(&c->silence, time_now_ns(), c->hub->timeout_ns);
 }
 
 static uint64_t beat_for(uint64_t timeout_ns)
@@ -362,17 +358,13 @@ void channel_watch(struct channel *c, unsigned peer_timeout_ms)
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
     c->deadline_ns = 0;
-    c->fd = streams_descriptor(c->stream);
-    if (c->fd >= 0) {
-        tcp_bound_retries(c->fd);
-        forked_register(c->fd); /* no memory: children keep it */
-    }
+    tcp_bound_retries(streams_descriptor(c->stream)); /* none is found: none is bounded */
     hub_note(c->hub);
 }
 
 void hub_agree(struct hub *h, unsigned peer_timeout_ms)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = time_now_ns();
     h->timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     for (struct channel *c = h->first; c; c = c->next) {
         if (!c->beat_ns) continue;
@@ -382,23 +374,11 @@ void hub_agree(struct hub *h, unsigned peer_timeout_ms)
     hub_note(h);
 }
 
-void channel_show_peer(const struct channel *c, char text[CHANNEL_PEER_BYTES])
-{
-    nng_sockaddr a;
-    char host[INET6_ADDRSTRLEN] = "";
-    snprintf(text, CHANNEL_PEER_BYTES, "unknown address");
-    if (nng_stream_get_addr(c->stream, NNG_OPT_REMADDR, &a)) return;
-    if (a.s_family == NNG_AF_INET && inet_ntop(AF_INET, &a.s_in.sa_addr, host, sizeof host))
-        snprintf(text, CHANNEL_PEER_BYTES, "%s:%u", host, ntohs(a.s_in.sa_port));
-    if (a.s_family == NNG_AF_INET6 && inet_ntop(AF_INET6, a.s_in6.sa_addr, host, sizeof host))
-        snprintf(text, CHANNEL_PEER_BYTES, "[%s]:%u", host, ntohs(a.s_in6.sa_port));
-}
-
 /* ---- the thread ---- */
 
 uint64_t hub_absence(const struct hub *h)
 {
-    uint64_t now_ns = clock_now_ns(), long_ns = h->timeout_ns / 2;
+    uint64_t now_ns = time_now_ns(), long_ns = h->timeout_ns / 2;
     /* The thread may not have noticed yet. */
     if (now_ns > h->due_ns && now_ns - h->due_ns >= long_ns) return now_ns - h->due_ns;
     bool is_recent = h->absence_ns >= long_ns && now_ns - h->absence_end_ns < h->timeout_ns;
@@ -425,7 +405,7 @@ static uint64_t look_after(struct channel *c, uint64_t now_ns)
         uint64_t silent_at_ns = c->heard_ns + silence_limit_ns(c->hub->timeout_ns);
         if (now_ns >= silent_at_ns) fail_by_silence(c);
         if (now_ns >= c->spoke_ns + c->beat_ns) say_something(c, now_ns);
-        due_ns = clock_earlier(due_ns, clock_earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
+        due_ns = time_earlier(due_ns, time_earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
     }
     return c->is_closed ? HUB_NEVER : due_ns;
 }
@@ -434,7 +414,7 @@ static uint64_t look_after_all(struct hub *h, uint64_t now_ns)
 {
     uint64_t due_ns = now_ns + 60 * SECOND_NS;
     for (struct channel *c = h->first; c; c = c->next)
-        if (!c->is_closed) due_ns = clock_earlier(due_ns, look_after(c, now_ns));
+        if (!c->is_closed) due_ns = time_earlier(due_ns, look_after(c, now_ns));
     return due_ns;
 }
 
@@ -444,10 +424,10 @@ static void *run(void *argument)
     hub_lock(h);
     for (;;) {
         h->is_noted = false;
-        uint64_t now_ns = clock_now_ns();
+        uint64_t now_ns = time_now_ns();
         notice_absence(h, now_ns);
         uint64_t due_ns = look_after_all(h, now_ns);
-        due_ns = clock_earlier(due_ns, h->events->tick(h->context, now_ns));
+        due_ns = time_earlier(due_ns, h->events->tick(h->context, now_ns));
         h->due_ns = h->is_noted ? now_ns : due_ns;
         if (free_what_is_over(h)) continue;
         if (h->stopping && h->channels == 0) break;

@@ -8,6 +8,9 @@
  * owner. nng's threads take it to pass in what was received, the owner's callers to change
  * something, and the hub's thread to check times: heartbeats, silence, deadlines.
  *
+ * A forked child keeps nng's descriptors. So it is the end of the links (forked.h) that shows the
+ * others at once that a process with such a child has ended.
+ *
  * Only time during which this process ran counts as silence. If the thread wakes much later than
  * planned, the process was stopped or the machine asleep, and silence is counted from the
  * beginning.
@@ -20,7 +23,7 @@
 #ifndef LOCUS_CLUSTER_HUB_H
 #define LOCUS_CLUSTER_HUB_H
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "cluster/message.h"
 #include "net/secret.h"
 #include "net/silence.h"
@@ -75,7 +78,6 @@ struct channel {
     struct secret_talk talk; /* the owner's, too */
     bool is_challenged;      /* we have challenged it, or it us */
     nng_stream *stream;
-    int fd; /* of the stream, once it is watched; else -1 */
     nng_aio *receiving, *sending;
     bool is_receiving, is_sending; /* nng has the operation, or its callback is on the way */
     bool is_closed;
@@ -127,9 +129,6 @@ void hub_agree(struct hub *, unsigned peer_timeout_ms);
 /* How long the peer was not heard, if that has ended just now: then do not believe what it says of
  * others. Otherwise 0. */
 uint64_t channel_silence(const struct channel *);
-/* The peer's address as text: "10.0.0.1:41234". */
-enum { CHANNEL_PEER_BYTES = 64 };
-void channel_show_peer(const struct channel *, char text[CHANNEL_PEER_BYTES]);
 /* Takes the caller's reference. NULL stands for a message that could not be made. A failure is
  * reported later, by `ended`. */
 void channel_send(struct channel *, struct message *);

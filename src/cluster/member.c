@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "cluster/server.h"
-#include "cluster/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +52,7 @@ static void lose_rank_0(struct rendezvous *r, const char *reason)
         lose(r, r->rank, absence); /* we were given up, not they */
     } else if (r->phase == RUNNING && r->size > 2 && silence_is_reason(reason)) {
         /* The links to the others are silent, too, within a heartbeat, or they are not. */
-        r->clear_ns = clock_now_ns() + silence_beat_ns(r->hub.timeout_ns) * 6 / 5;
+        r->clear_ns = time_now_ns() + silence_beat_ns(r->hub.timeout_ns) * 6 / 5;
         snprintf(r->lost_reason, sizeof r->lost_reason, "%s", reason);
         hub_note(&r->hub);
     } else {
@@ -159,13 +158,12 @@ static void respond(struct rendezvous *r, const unsigned char their_nonce[SECRET
     secret_nonce(talk->our_nonce);
     memcpy(talk->their_nonce, their_nonce, sizeof talk->their_nonce);
     r->channel->is_challenged = true;
-    struct secret_claim claim = secret_claim_of(talk, SECRET_MEMBER, true);
-    claim.body = r->hello->data + MESSAGE_HEADER_BYTES;
-    claim.body_bytes = r->hello->bytes - MESSAGE_HEADER_BYTES;
-    secret_prove(&r->secret, &claim, proof);
+    const unsigned char *hello = r->hello->data + MESSAGE_HEADER_BYTES;
+    size_t bytes = r->hello->bytes - MESSAGE_HEADER_BYTES;
+    secret_answer(&r->secret, talk, SECRET_MEMBER, hello, bytes, proof);
     message_put_bytes(m, talk->our_nonce, sizeof talk->our_nonce);
     message_put_bytes(m, proof, sizeof proof);
-    message_put_bytes(m, claim.body, claim.body_bytes);
+    message_put_bytes(m, hello, bytes);
     member_send(r, message_done(m));
 }
 
@@ -185,10 +183,8 @@ static bool on_challenge(struct rendezvous *r, struct message_reader *reader)
 static bool has_proved(const struct rendezvous *r, const unsigned char *proof, const void *body,
                        size_t body_bytes)
 {
-    struct secret_claim claim = secret_claim_of(&r->channel->talk, SECRET_RENDEZVOUS, false);
-    claim.body = body;
-    claim.body_bytes = body_bytes;
-    return proof && r->channel->is_challenged && secret_check(&r->secret, &claim, proof);
+    return proof && r->channel->is_challenged &&
+           secret_hear(&r->secret, &r->channel->talk, SECRET_RENDEZVOUS, body, body_bytes, proof);
 }
 
 static bool on_refused(struct rendezvous *r, struct message_reader *reader)

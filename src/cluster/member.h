@@ -4,17 +4,16 @@
  *
  * Callers   under the hub's lock; the hub's thread for messages
  * Memory    the struct, of rendezvous.c
- * Waiting   member_wait(), joining_reach_rank_0()
+ * Waiting   member_wait()
  * Life      as the rendezvous
  */
 #ifndef LOCUS_CLUSTER_MEMBER_H
 #define LOCUS_CLUSTER_MEMBER_H
 
-#include "base/reminder.h"
-#include "cluster/address.h"
-#include "cluster/agreement.h"
+#include "base/time.h"
 #include "cluster/hub.h"
-#include "cluster/meeting.h"
+#include "cluster/message.h"
+#include "net/address.h"
 #include "net/secret.h"
 
 /* For rank 0 to say whom it lost first. */
@@ -83,14 +82,5 @@ void member_print_notice(struct rendezvous *);
 /* Waits until something has changed. It will, because rank 0 must send heartbeats, and watches all
  * other nodes. */
 void member_wait(struct rendezvous *);
-
-/* ---- the way into the cluster (joining.c): on the thread that joins ---- */
-
-/* Before anything is sent. 0 or -EINVAL, with the sentence. */
-int joining_check(const struct rendezvous_config *);
-/* Tries to reach rank 0 until the deadline of joining; every 10 s a line on stderr says what it
- * waits for. Returns 0 if the cluster runs, or was lost or left meanwhile; otherwise as
- * rendezvous_join(). */
-int joining_reach_rank_0(struct rendezvous *, const struct rendezvous_config *);
 
 #endif

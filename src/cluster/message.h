@@ -1,5 +1,5 @@
 /*
- * message.h - what members and rank 0 say to each other, as bytes. No I/O here.
+ * message.h - what members and rank 0 say to each other, and its bytes. No I/O here.
  *
  *   message = magic (4 bytes), protocol version (2), type (2), length of the body (4), body
  *   text    = length (4 bytes) and as many bytes
@@ -38,23 +38,96 @@
  * what is wrong.
  *
  * Memory    malloc, with a count of references, which the hub's lock protects once the message was
- *           given to a channel
+ *           given to a channel; the addresses of struct rendezvous_cluster are the rendezvous'
  * Waiting   never
  * Life      message_new, message_put_..., message_done; channels send it, and the last one frees it
  */
 #ifndef LOCUS_CLUSTER_MESSAGE_H
 #define LOCUS_CLUSTER_MESSAGE_H
 
-#include "cluster/meeting.h"
+#include "net/address.h"
+#include "locus.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+struct secret;
+
+/* ---- what a node brings, and what all have agreed on after joining ---- */
+
+enum { RENDEZVOUS_NODES_MAX = 4096 };
+
+struct rendezvous_config {
+    struct locus_config node;    /* complete, of several nodes, with the rendezvous' "host:port" */
+    const char *data_address;    /* of this node, "host:port" */
+    unsigned choice;             /* what rank 0 chooses if its own `shards` is 0 */
+    const struct secret *secret; /* of the cluster; NULL: none */
+    bool loopback_only;          /* rank 0 listens at no other address */
+    /* A member was lost: its rank and the reason, which continues the sentence "node N (host:port)
+     * ...". Called at most once, only after a successful join, from a thread of the rendezvous;
+     * must not wait and must not call back. */
+    void (*lost)(void *context, int rank, const char *reason);
+    void *context;
+};
+
+/* What all agreed on. */
+struct rendezvous_cluster {
+    uint64_t id; /* never 0 */
+    unsigned shards;
+    /* the shortest of all nodes': a node that one of them gives up is lost for all */
+    double peer_timeout_s;
+    /* [size], of the data ports; belongs to the rendezvous */
+    char (*address)[ADDRESS_MAX];
+    unsigned *workers; /* [size] */
+};
+
+/* ---- meetings ---- */
+
+/*
+ * A barrier of all nodes at which each may say a word, and all get the same answer.
+ *
+ * A word is a failure (a negative errno and its sentence), or a text, or numbers, or nothing. The
+ * answer is the failure of the lowest rank that has failed; if no node has, the text of the lowest
+ * that said one, and the sums of the numbers, by rank: the same bits in every run. So a step of all
+ * nodes succeeds either on all of them or on none.
+ */
+enum { WORD_TEXT_BYTES = 512 };
+
+struct word {
+    int rc;                     /* 0 or a negative errno */
+    char text[WORD_TEXT_BYTES]; /* its sentence; or the text for all nodes; "": nothing */
+    unsigned count;             /* numbers; all that say some say as many */
+    double number[LOCUS_SUM_MAX];
+};
+
+struct meeting {
+    const char *name; /* appears in messages */
+    /* if no node failed, all nodes that come to this barrier come to the next one, too, and no node
+     * that is absent now is back before that */
+    bool goes_on;
+    /* a node that is absent or leaves does not count as arrived: the barrier fails */
+    bool needs_all;
+};
+
+/* Adds the word of another node to the answer. */
+static inline void word_add(struct word *answer, const struct word *said)
+{
+    for (unsigned i = 0; i < said->count; i++) answer->number[i] += said->number[i];
+    if (said->count) answer->count = said->count;
+    if (answer->rc || (said->rc == 0 && (!said->text[0] || answer->text[0]))) return;
+    answer->rc = said->rc;
+    memcpy(answer->text, said->text, sizeof answer->text);
+}
+
+/* ---- as bytes ---- */
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
     MESSAGE_VERSION = 12,
     MESSAGE_HEADER_BYTES = 12,
+    MESSAGE_MAX = 1 << 20,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */
     MESSAGE_NEEDS_ALL = 2,
     MESSAGE_ERRNO_MAX = 4095,
@@ -62,7 +135,7 @@ enum {
 };
 
 enum message_type {
-    MESSAGE_HELLO = 1, /* rank, size, what hello.h says */
+    MESSAGE_HELLO = 1, /* rank, size, what struct hello has */
     MESSAGE_CHALLENGE, /* nonce (32; secret.h) */
     /* nonce (32), proof (32) that covers the rest: the body of HELLO again */
     MESSAGE_RESPONSE,
@@ -144,5 +217,35 @@ void message_show(struct message_slice, char *text, size_t capacity);
 bool message_get_word(struct message_reader *, struct word *);
 /* Was everything there, and nothing more? */
 bool message_read_all(const struct message_reader *);
+
+/* ---- the first message of a node ---- */
+
+/* Who it is, and its configuration, which must be equal on all nodes. One that was read points into
+ * the message. */
+struct hello {
+    unsigned rank, size;
+    unsigned peer_timeout_ms;
+    unsigned join_timeout_ms; /* as configured, for the sentence */
+    unsigned timeout_ms;      /* what is left of it */
+    char address[ADDRESS_MAX];
+    unsigned workers;
+    unsigned shards; /* 0: any */
+    bool has_secret; /* the node has one, perhaps not the cluster's */
+    /* what must be equal: pairs of texts, a name and a value, up to an empty one */
+    struct message_reader equal;
+};
+
+/* NULL: no memory, or the names of tables are too long. */
+struct message *hello_write(const struct rendezvous_config *, unsigned timeout_ms);
+
+/* Only rank and size, from a hello of any protocol version. */
+bool hello_read_rank(struct hello *, const void *body, size_t bytes);
+/* false: hello_write() cannot have written this. */
+bool hello_read(struct hello *, const void *body, size_t bytes);
+
+/* Do they differ where they must be equal? Then the sentence names the first difference. `shards`:
+ * what rank 0 has decided. */
+bool hello_differs(const struct hello *theirs, const struct hello *ours, unsigned shards,
+                   char *sentence, size_t capacity);
 
 #endif

@@ -20,8 +20,7 @@
 #ifndef LOCUS_CLUSTER_RENDEZVOUS_H
 #define LOCUS_CLUSTER_RENDEZVOUS_H
 
-#include "cluster/agreement.h"
-#include "cluster/meeting.h"
+#include "cluster/message.h"
 
 struct rendezvous;
 

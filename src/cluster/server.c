@@ -2,8 +2,6 @@
 
 #include "base/error.h"
 #include "cluster/admission.h"
-#include "cluster/meeting.h"
-#include "cluster/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +42,75 @@ static bool is_running(const struct server *s)
     return s->admission.state == ADMISSION_COMPLETE && s->state == RUNNING;
 }
 
+/* ---- the verdict ---- */
+
+static bool has_said(const struct verdict *v, unsigned accuser, unsigned accused)
+{
+    for (unsigned i = 0; i < v->count; i++)
+        if (v->said[i].accuser == accuser && v->said[i].accused == accused) return true;
+    return false;
+}
+
+void verdict_accuse(struct verdict *v, unsigned accuser, unsigned accused, const char *reason,
+                    uint64_t due_ns)
+{
+    /* a link each shard says so */
+    if (v->count == VERDICT_MAX || has_said(v, accuser, accused)) return;
+    if (v->count == 0) v->due_ns = due_ns;
+    struct accusation *a = &v->said[v->count++];
+    a->accuser = accuser;
+    a->accused = accused;
+    snprintf(a->reason, sizeof a->reason, "%s", reason);
+}
+
+static unsigned accusers_of(const struct verdict *v, unsigned rank)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < v->count; i++) n += v->said[i].accused == rank;
+    return n;
+}
+
+static unsigned accused_by(const struct verdict *v, unsigned rank)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < v->count; i++) n += v->said[i].accuser == rank;
+    return n;
+}
+
+/* The first accusation of the node that most accuse; of several, of the one with the highest rank.
+ */
+static const struct accusation *gravest(const struct verdict *v)
+{
+    const struct accusation *most = &v->said[0];
+    unsigned accusers = accusers_of(v, most->accused);
+    for (unsigned i = 1; i < v->count; i++) {
+        unsigned n = accusers_of(v, v->said[i].accused);
+        if (n < accusers || (n == accusers && v->said[i].accused <= most->accused)) continue;
+        most = &v->said[i];
+        accusers = n;
+    }
+    return most;
+}
+
+unsigned verdict_pick(struct verdict *v, unsigned nodes, char reason[VERDICT_REASON_BYTES])
+{
+    const struct accusation *a = gravest(v);
+    unsigned accusers = accusers_of(v, a->accused), accused = a->accused;
+    /* Rank 0, which judges; it hears the accusations of all others. */
+    if (accusers == 1 && nodes > 2 && accused_by(v, 0) == nodes - 1) {
+        accused = 0;
+        snprintf(reason, VERDICT_REASON_BYTES, VERDICT_CUT_OFF);
+    } else if (accusers > 1)
+        snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as %u nodes say", a->reason, accusers);
+    else if (has_said(v, accused, a->accuser))
+        snprintf(reason, VERDICT_REASON_BYTES, "%.150s to node %u, and that one to it", a->reason,
+                 a->accuser);
+    else
+        snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as node %u says", a->reason, a->accuser);
+    v->count = 0;
+    return accused;
+}
+
 /* ---- losing a member ---- */
 
 static void lose(struct server *s, unsigned rank, const char *reason)
@@ -65,7 +132,7 @@ static void lose(struct server *s, unsigned rank, const char *reason)
 static void accuse(struct server *s, unsigned accuser, unsigned rank, const char *reason)
 {
     uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
-    verdict_accuse(&s->verdict, accuser, rank, reason, clock_now_ns() + wait_ns);
+    verdict_accuse(&s->verdict, accuser, rank, reason, time_now_ns() + wait_ns);
     hub_note(&s->hub);
 }
 

@@ -1,13 +1,13 @@
 #include "cluster/streams.h"
 
 #include "base/error.h"
-#include "base/tsan.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,28 +93,6 @@ int streams_prepare(void)
 
 /* ---- connecting ---- */
 
-#ifdef LOCUS_TSAN
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-void AnnotateIgnoreWritesBegin(const char *file, int line);
-void AnnotateIgnoreWritesEnd(const char *file, int line);
-#endif
-
-/* nng counts a dialer's users with atomics that the thread sanitizer does not see: its connections,
- * which nng ends on another thread, and us. */
-static void free_dialer(nng_stream_dialer *dialer)
-{
-#ifdef LOCUS_TSAN
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-#endif
-    nng_stream_dialer_free(dialer);
-#ifdef LOCUS_TSAN
-    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-#endif
-}
-
 int streams_dial(const char *url, uint64_t timeout_ns, nng_stream **stream)
 {
     nng_stream_dialer *dialer;
@@ -132,36 +110,50 @@ int streams_dial(const char *url, uint64_t timeout_ns, nng_stream **stream)
         if (result == 0) *stream = nng_aio_get_output(aio, 0);
         nng_aio_free(aio);
     }
-    free_dialer(dialer);
+    nng_stream_dialer_free(dialer);
     return result;
 }
 
-/* ---- descriptors ---- */
+/* ---- addresses and descriptors ---- */
 
-static bool is_same(const nng_sockaddr *a, const struct sockaddr_storage *b)
+static struct address as_the_system(const nng_sockaddr *a)
 {
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)b;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)b;
-    if (a->s_family == NNG_AF_INET)
-        return b->ss_family == AF_INET && v4->sin_port == a->s_in.sa_port &&
-               v4->sin_addr.s_addr == a->s_in.sa_addr;
-    if (a->s_family == NNG_AF_INET6)
-        return b->ss_family == AF_INET6 && v6->sin6_port == a->s_in6.sa_port &&
-               memcmp(&v6->sin6_addr, a->s_in6.sa_addr, sizeof v6->sin6_addr) == 0;
-    return false;
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = a->s_in.sa_port};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = a->s_in6.sa_port};
+    v4.sin_addr.s_addr = a->s_in.sa_addr;
+    memcpy(&v6.sin6_addr, a->s_in6.sa_addr, sizeof v6.sin6_addr);
+    return address_from(a->s_family == NNG_AF_INET6 ? (const struct sockaddr *)&v6
+                                                    : (const struct sockaddr *)&v4);
+}
+
+void streams_show_peer(nng_stream *stream, char text[ADDRESS_MAX])
+{
+    nng_sockaddr theirs;
+    snprintf(text, ADDRESS_MAX, "unknown address");
+    if (nng_stream_get_addr(stream, NNG_OPT_REMADDR, &theirs)) return;
+    const struct address a = as_the_system(&theirs);
+    address_text(&a, address_port(&a), text);
+}
+
+static bool is_same(const nng_sockaddr *a, const struct address *b)
+{
+    const struct address of_nng = as_the_system(a);
+    char one[ADDRESS_MAX], other[ADDRESS_MAX];
+    return of_nng.as.ss_family == b->as.ss_family &&
+           address_text(&of_nng, address_port(&of_nng), one) == 0 &&
+           address_text(b, address_port(b), other) == 0 && strcmp(one, other) == 0;
 }
 
 /* `theirs` NULL: it listens there. */
 static bool is_of(int fd, const nng_sockaddr *ours, const nng_sockaddr *theirs)
 {
-    struct sockaddr_storage a = {0};
-    socklen_t bytes = sizeof a;
+    struct address a = {.bytes = sizeof a.as};
     int listens = 0;
-    if (getsockname(fd, (struct sockaddr *)&a, &bytes) || !is_same(ours, &a)) return false;
-    bytes = sizeof listens;
+    socklen_t bytes = sizeof listens;
+    if (getsockname(fd, (struct sockaddr *)&a.as, &a.bytes) || !is_same(ours, &a)) return false;
     if (!theirs) return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens;
-    bytes = sizeof a;
-    return getpeername(fd, (struct sockaddr *)&a, &bytes) == 0 && is_same(theirs, &a);
+    a.bytes = sizeof a.as;
+    return getpeername(fd, (struct sockaddr *)&a.as, &a.bytes) == 0 && is_same(theirs, &a);
 }
 
 static int find(const nng_sockaddr *ours, const nng_sockaddr *theirs)

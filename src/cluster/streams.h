@@ -14,8 +14,9 @@
 #ifndef LOCUS_CLUSTER_STREAMS_H
 #define LOCUS_CLUSTER_STREAMS_H
 
+#include "net/address.h"
+
 #include <nng/nng.h>
-#include <stdint.h>
 
 /* Starts nng, if nobody has, without signals, which its threads inherit otherwise. 0, or with the
  * sentence in locus_error(): -EPERM, this process was forked by one that has used nng, which would
@@ -26,6 +27,8 @@ long streams_threads(long processors);
 /* `url`: "tcp://127.0.0.1:7777". Returns 0, and the stream belongs to the caller; or an error of
  * nng. */
 int streams_dial(const char *url, uint64_t timeout_ns, nng_stream **stream);
+/* The peer's address: "10.0.0.1:41234". */
+void streams_show_peer(nng_stream *, char text[ADDRESS_MAX]);
 /* -1: it is not found. */
 int streams_descriptor(nng_stream *);
 int streams_descriptor_of_listener(nng_stream_listener *);

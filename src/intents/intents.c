@@ -1,12 +1,35 @@
-#include "intents/intents_private.h"
+#include "intents/intents.h"
 
 #include "base/error.h"
-#include "base/keyset.h"
-#include "base/yield.h"
+#include "base/sets.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct intent_batch {
+    locus_clock start, end; /* end: of all while they wait, then when to look */
+    uint32_t count, capacity;
+    uint32_t waiting; /* of them counted in the node's bound */
+    uint64_t index[];
+};
+
+static locus_clock clock_of(const struct intents *all, unsigned worker)
+{
+    return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
+}
+
+/* By what the worker and its loaders have named; less than `now`: not any more. */
+static locus_clock wanted_until(const struct worker_intents *w, uint64_t index, locus_clock now)
+{
+    locus_clock until = INT64_MIN;
+    for (const struct intent_stream *s = w->stream; s; s = s->next) {
+        locus_clock at = stream_wanted_until(s, index, now);
+        if (at > until) until = at;
+    }
+    return until;
+}
 
 /* ---- workers and loaders ---- */
 
@@ -232,7 +255,7 @@ static void look_until(struct worker_intents *w, locus_clock now, struct run *ru
         struct intent_batch *b = pop(&w->active);
         fetch_wants(w, b);
         for (uint32_t i = 0; i < b->count; i++) {
-            locus_clock until = intents_wanted_until(w, b->index[i], now);
+            locus_clock until = wanted_until(w, b->index[i], now);
             if (until > now)
                 look_later(&later, b->index[i], b->start, now, until);
             else
@@ -251,7 +274,7 @@ static bool outlasts(const struct worker_intents *w, struct intent_batch *b, loc
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < b->count; i++)
-        if (intents_wanted_until(w, b->index[i], now) > now) b->index[left++] = b->index[i];
+        if (wanted_until(w, b->index[i], now) > now) b->index[left++] = b->index[i];
     b->count = left;
     b->end = now + 1;
     return left > 0;
@@ -408,7 +431,7 @@ static void take_over(void *worker, uint64_t index, locus_clock start, locus_clo
 /* What it has raised goes on without it. */
 static void free_stream(struct intents *all, struct intent_stream *s)
 {
-    stream_raised(s, intents_clock(all, s->worker), take_over, &all->worker[s->worker]);
+    stream_raised(s, clock_of(all, s->worker), take_over, &all->worker[s->worker]);
     stream_free(s);
 }
 
@@ -436,7 +459,7 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
                       struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
-    locus_clock now = intents_clock(all, worker);
+    locus_clock now = clock_of(all, worker);
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
@@ -479,7 +502,7 @@ static void look_at(struct intents *all, unsigned worker, struct run *run)
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
     locus_clock lookahead = w->lookahead;
-    look_until(w, intents_clock(all, worker), run);
+    look_until(w, clock_of(all, worker), run);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - lookahead + 1 < due) due = start - lookahead + 1;
     publish(&note->lookahead, lookahead);

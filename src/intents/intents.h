@@ -100,16 +100,6 @@ enum { INTENTS_RUN = 64 };
 typedef void intents_hear(void *context, const struct intent_event *, unsigned count);
 void intents_turn(struct intents *, intents_hear *, void *context);
 
-/* Finds the intents for a key, for look.h. *more: there are more than `max`, or there were more
- * than INTENTS_LOOK_MAX keys to look through. Returns how many were found. */
-enum { INTENTS_LOOK_MAX = 1 << 20 };
-struct intent_found {
-    unsigned worker;
-    bool is_active;         /* otherwise it waits for its start */
-    locus_clock start, end; /* LOCUS_FOREVER: it does not end */
-};
-unsigned intents_find(const struct intents *, uint64_t index, struct intent_found *, unsigned max,
-                      bool *more);
 /* Would intents_turn do anything? Asked before sleeping, after announcing it. */
 bool intents_have_news(const struct intents *);
 

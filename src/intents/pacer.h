@@ -5,14 +5,14 @@
  * The objective: replicas as young as possible, with processor time that no other thread needs.
  *
  * A shard with a core of its own takes no time from other threads. After each synchronization it
- * pauses for as long as the synchronization took. That may use all of the core; but each turn begins with requests, intents and answers, for which
- * threads do wait. All changes of a pause are sent together.
+ * pauses for as long as that took, and as long again for the rounds of others that it serves, which
+ * take about as much. That may use all of the core; but each turn begins with requests, intents and
+ * answers, for which threads do wait. All changes of a pause are sent together.
  *
- * On a core that workers also use, synchronizing takes at most about a fifth of the time, and nothing is
- * sent twice that one message could carry. There the pause is the longest of
- *   - PACER_FACTOR times what the last synchronization took: the shard's processor time, and the time
- *     to send and receive the frames (round_ns, kib_ns). Half of that is for the rounds of others
- *     that it serves, which take about as much as its own;
+ * On a core that workers also use, synchronizing takes about a fifth of the time at most, and
+ * nothing is sent twice that one message could carry. There the pause is the longest of
+ *   - PACER_FACTOR times what the last synchronization took: the shard's processor time, and the
+ *     time to send and receive the frames (round_ns, kib_ns). Half of that is for serving others;
  *   - PACER_CLOCKS clocks of the fastest worker, at most PACER_CLOCKS_NS_MAX: a trainer uses a row
  *     at most once a clock. Without intents, or if no clock has passed, this term is 0;
  *   - if rounds carry few intents: the time of which the rounds' frames take one part in

@@ -1,6 +1,6 @@
 /* A link through memory: how both ends agree on it, and what moves there. */
 #include "net/link_private.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 
 #include <string.h>
 #include <sys/socket.h>

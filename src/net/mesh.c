@@ -1,11 +1,9 @@
 #include "net/mesh.h"
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/time.h"
 #include "net/forked.h"
-#include "net/mesh_address.h"
 #include "net/secret.h"
-#include "net/strangers.h"
 #include "locus.h"
 
 #include <dirent.h>
@@ -115,15 +113,13 @@ static void await_proof(struct contact *k)
 static bool say_proof(const struct mesh *m, const struct contact *k, enum secret_role role)
 {
     unsigned char proof[SECRET_PROOF_BYTES];
-    const struct secret_claim claim = secret_claim_of(&k->talk, role, true);
-    secret_prove(m->config->secret, &claim, proof);
+    secret_answer(m->config->secret, &k->talk, role, NULL, 0, proof);
     return say(k->fd, m->config, MESH_ACCEPTED, k->shard, proof);
 }
 
 static bool has_proved(const struct mesh *m, const struct contact *k, enum secret_role role)
 {
-    const struct secret_claim claim = secret_claim_of(&k->talk, role, false);
-    return secret_check(m->config->secret, &claim, k->message.proof);
+    return secret_hear(m->config->secret, &k->talk, role, NULL, 0, k->message.proof);
 }
 
 /* Reads only the message, because frames may follow. 1: complete; 0: not yet; negative: the
@@ -186,8 +182,7 @@ static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
     char what[64];
     struct addrinfo *to;
     snprintf(what, sizeof what, "the address of node %u", k->peer);
-    int rc =
-        mesh_address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
+    int rc = address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
     if (rc) return rc;
     k->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool is_exhausted = k->fd < 0 && (errno == EMFILE || errno == ENFILE);
@@ -229,7 +224,7 @@ static int meet_challenge(const struct mesh *m, struct contact *k, uint64_t now_
 static int refused(const struct mesh *m, const struct contact *k)
 {
     const struct mesh_config *c = m->config;
-    char by[MESH_ADDRESS_MAX + 32];
+    char by[ADDRESS_MAX + 32];
     snprintf(by, sizeof by, "node %u (%s)", k->peer, c->address[k->peer]);
     if (k->message.status != MESH_MISFIT)
         return error_set(-EPROTO,
@@ -307,12 +302,12 @@ static void place(struct mesh *m, const struct contact *k)
 /* Somebody may try again and again: a line a second is enough. */
 static void report_unauthenticated(struct mesh *m, const struct contact *k, uint64_t now_ns)
 {
-    char from[MESH_ADDRESS_MAX] = "unknown address";
-    struct mesh_address a = {.bytes = sizeof a.as};
+    char from[ADDRESS_MAX] = "unknown address";
+    struct address a = {.bytes = sizeof a.as};
     if (m->reported_ns && now_ns < m->reported_ns + REPORT_NS) return;
     m->reported_ns = now_ns;
     if (getpeername(k->fd, (struct sockaddr *)&a.as, &a.bytes) == 0)
-        mesh_address_text(&a, mesh_address_port(&a), from);
+        address_text(&a, address_port(&a), from);
     fprintf(stderr, "locus: who connects as node %u (%s) does not know the cluster's secret; %s\n",
             k->peer, from, SECRET_REMEDY);
 }
@@ -484,14 +479,14 @@ static void report_delay(struct mesh *m, uint64_t now_ns)
 static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
 {
     int rc = 0;
-    *until_ns = clock_earlier(m->config->deadline_ns, m->report_ns);
+    *until_ns = time_earlier(m->config->deadline_ns, m->report_ns);
     if (m->unauthenticated_count > 0)
-        *until_ns = clock_earlier(*until_ns, m->unauthenticated[0].since_ns + STRANGERS_NS);
-    if (m->config->cancel) *until_ns = clock_earlier(*until_ns, now_ns + CANCEL_NS);
+        *until_ns = time_earlier(*until_ns, m->unauthenticated[0].since_ns + STRANGERS_NS);
+    if (m->config->cancel) *until_ns = time_earlier(*until_ns, now_ns + CANCEL_NS);
     for (unsigned i = 0; i < m->ours_count && !rc; i++) {
         struct contact *k = &m->ours[i];
         if (k->step == WAITING && k->retry_ns <= now_ns) rc = open_contact(m, k, now_ns);
-        if (k->step == WAITING) *until_ns = clock_earlier(*until_ns, k->retry_ns);
+        if (k->step == WAITING) *until_ns = time_earlier(*until_ns, k->retry_ns);
     }
     return rc;
 }
@@ -534,7 +529,7 @@ static int wait_and_handle(struct mesh *m, uint64_t until_ns, uint64_t now_ns)
     int rc = poll(m->polled, n, ms < 3600000 ? (int)ms : 3600000);
     if (rc < 0 && errno != EINTR)
         return error_set(-errno, "cannot wait for peers: %s", locus_strerror(-errno));
-    return handle_polled(m, clock_now_ns());
+    return handle_polled(m, time_now_ns());
 }
 
 static int connect_all(struct mesh *m)
@@ -542,7 +537,7 @@ static int connect_all(struct mesh *m)
     int rc = 0;
     char sentence[SENTENCE_BYTES];
     while (m->missing > 0 && !rc) {
-        uint64_t until_ns, now_ns = clock_now_ns();
+        uint64_t until_ns, now_ns = time_now_ns();
         const bool *cancel = m->config->cancel;
         if (cancel && __atomic_load_n(cancel, __ATOMIC_ACQUIRE))
             return error_set(-ECANCELED, "connecting with the other nodes was cancelled");
@@ -559,7 +554,7 @@ static int connect_all(struct mesh *m)
 
 static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
 {
-    *m = (struct mesh){.config = c, .start_ns = clock_now_ns(), .fd = fd};
+    *m = (struct mesh){.config = c, .start_ns = time_now_ns(), .fd = fd};
     m->report_ns = c->report_ns ? m->start_ns + c->report_ns : UINT64_MAX;
     m->missing = (c->size - 1) * c->shards;
     m->ours_count = c->rank * c->shards;

@@ -10,15 +10,14 @@
  *
  * Callers   the thread that opens a node; nodes of one process share nothing
  * Memory    its own, released on return; of connections that have not yet proved to be links as
- *           many as strangers.h says
+ *           many as secret.h says
  * Waiting   to the deadline
- * Life      mesh_listen (mesh_listener.h), then mesh_connect, which ends the listening: no peer can
- *           connect later
+ * Life      address_listen, then mesh_connect, which ends the listening: no peer can connect later
  */
 #ifndef LOCUS_NET_MESH_H
 #define LOCUS_NET_MESH_H
 
-#include "net/mesh_address.h"
+#include "net/address.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -29,7 +28,7 @@ struct secret;
 struct mesh_config {
     uint64_t cluster; /* its id */
     unsigned rank, size, shards;
-    const char (*address)[MESH_ADDRESS_MAX]; /* [size]; numeric hosts */
+    const char (*address)[ADDRESS_MAX]; /* [size]; numeric hosts */
     int listener;
     uint64_t deadline_ns;        /* CLOCK_MONOTONIC */
     const struct secret *secret; /* NULL: none */

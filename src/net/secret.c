@@ -149,10 +149,12 @@ void secret_nonce(unsigned char nonce[SECRET_NONCE_BYTES])
     randombytes_buf(nonce, SECRET_NONCE_BYTES);
 }
 
-struct secret_claim secret_claim_of(const struct secret_talk *t, enum secret_role role,
-                                    bool is_ours)
+static struct secret_claim claim_of(const struct secret_talk *t, enum secret_role role,
+                                    bool is_ours, const void *body, size_t body_bytes)
 {
     return (struct secret_claim){
+        .body = body,
+        .body_bytes = body_bytes,
         .role = role,
         .prover = is_ours ? t->our_rank : t->their_rank,
         .verifier = is_ours ? t->their_rank : t->our_rank,
@@ -205,4 +207,18 @@ bool secret_check(const struct secret *s, const struct secret_claim *c,
     bool is_right = sodium_memcmp(right, proof, sizeof right) == 0;
     sodium_memzero(right, sizeof right);
     return is_right;
+}
+
+void secret_answer(const struct secret *s, const struct secret_talk *t, enum secret_role role,
+                   const void *body, size_t body_bytes, unsigned char proof[SECRET_PROOF_BYTES])
+{
+    const struct secret_claim c = claim_of(t, role, true, body, body_bytes);
+    secret_prove(s, &c, proof);
+}
+
+bool secret_hear(const struct secret *s, const struct secret_talk *t, enum secret_role role,
+                 const void *body, size_t body_bytes, const unsigned char proof[SECRET_PROOF_BYTES])
+{
+    const struct secret_claim c = claim_of(t, role, false, body, body_bytes);
+    return secret_check(s, &c, proof);
 }

@@ -1,6 +1,7 @@
 /*
- * secret.h - the cluster's secret, which only its nodes know, and how two nodes prove to each other
- * that they know it without revealing it.
+ * secret.h - the cluster's secret, which only its nodes know; how two nodes prove to each other that
+ * they know it without revealing it; and how many connections may wait for a peer to prove that it
+ * belongs here: on data connections (mesh.c) as at the rendezvous (src/cluster).
  *
  * Each side sends a random challenge. Each answers with a code (keyed BLAKE2b, from libsodium) over
  * its role, both challenges, both ranks, and whatever else identifies the connection. A proof is
@@ -83,14 +84,51 @@ struct secret_talk {
     unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
 };
 
-/* What we claim in that role; or what they do. */
-struct secret_claim secret_claim_of(const struct secret_talk *, enum secret_role, bool is_ours);
-
 /* The secret must be known. */
 void secret_prove(const struct secret *, const struct secret_claim *,
                   unsigned char proof[SECRET_PROOF_BYTES]);
 /* Takes the same time for every wrong proof. Also false if the secret is unknown. */
 bool secret_check(const struct secret *, const struct secret_claim *,
                   const unsigned char proof[SECRET_PROOF_BYTES]);
+/* The same of what we claim in that role, and of what they do. `body` may be NULL. */
+void secret_answer(const struct secret *, const struct secret_talk *, enum secret_role,
+                   const void *body, size_t body_bytes, unsigned char proof[SECRET_PROOF_BYTES]);
+bool secret_hear(const struct secret *, const struct secret_talk *, enum secret_role,
+                 const void *body, size_t body_bytes,
+                 const unsigned char proof[SECRET_PROOF_BYTES]);
+
+/* ---- strangers ---- */
+
+/*
+ * Connections whose peer has not yet proved to belong here: beside one for each peer that is
+ * expected STRANGERS_MAX, each for at most STRANGERS_S. When one more comes, the one goes that has
+ * said nothing for longest; if all have answered, the oldest. Who belongs here answers at once, and
+ * comes in at one of its attempts, however many strangers there are.
+ *
+ * One count of all that wait, from the newest to the oldest: zeroed, strangers_count,
+ * strangers_leaves.
+ */
+enum { STRANGERS_MAX = 64, STRANGERS_S = 5 };
+#define STRANGERS_NS (STRANGERS_S * UINT64_C(1000000000))
+
+struct strangers {
+    unsigned count;
+    void *first_to_go;
+    bool has_answered; /* that one */
+};
+
+static inline void strangers_count(struct strangers *s, void *who, bool has_answered)
+{
+    s->count++;
+    if (s->first_to_go && has_answered && !s->has_answered) return;
+    s->first_to_go = who;
+    s->has_answered = has_answered;
+}
+
+/* Who makes room for one more; NULL: nobody need. */
+static inline void *strangers_leaves(const struct strangers *s, unsigned expected)
+{
+    return s->count >= STRANGERS_MAX + expected ? s->first_to_go : NULL;
+}
 
 #endif

@@ -1,6 +1,6 @@
 #include "net/shared.h"
 
-#include "base/oversize.h"
+#include "base/process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
-#include "net/tcp.h"
+#include "net/carrier.h"
 
 #include "base/error.h"
 #include "locus.h"
+#include "net/address.h"
 #include "net/forked.h"
 #include "net/link_private.h"
 
@@ -49,11 +50,8 @@ static bool is_on_loopback(int fd)
 {
     struct sockaddr_storage peer = {0};
     socklen_t bytes = sizeof peer;
-    if (getpeername(fd, (struct sockaddr *)&peer, &bytes)) return false;
-    if (peer.ss_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&peer)->sin6_addr);
-    return peer.ss_family == AF_INET &&
-           ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0 &&
+           address_is_loopback((const struct sockaddr *)&peer);
 }
 
 /* The host's congestion control suits its network. On loopback, without a network, the pacing of

@@ -1,11 +1,11 @@
 #include "net/uring.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/ring.h"
+#include "base/time.h"
 #include "net/forked.h"
 #include "net/link_private.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -362,7 +362,7 @@ bool uring_lie_down(struct uring *u)
 
 void uring_sleep(struct uring *u, uint64_t until_ns)
 {
-    uint64_t now_ns = clock_now_ns(), ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    uint64_t now_ns = time_now_ns(), ns = until_ns > now_ns ? until_ns - now_ns : 0;
     wait_for_one(u, ns < SLEEP_MAX_NS ? ns : SLEEP_MAX_NS);
 }
 

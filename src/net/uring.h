@@ -41,7 +41,7 @@ int uring_check(unsigned nodes, unsigned rings);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
 
-/* Takes over a connected, authenticated TCP socket (tcp.h). Returns 0, or -ENOMEM: then the
+/* Takes over a connected, authenticated TCP socket (carrier.h). Returns 0, or -ENOMEM: then the
  * descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 

@@ -1,4 +1,4 @@
-#include "observe/explain.h"
+#include "observe/metrics.h"
 
 #include "worker/node.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { NOT_FOUND = 404, BAD_REQUEST = 400, UNAVAILABLE = 503 };
+enum { BYTES_MAX = 16384, DECISIONS_MAX = 32, EVENTS_AT_ONCE = 256 };
 
 /* What does not fit any more is left out. That never happens: all parts are bounded. */
 static void put(struct httpd_reply *r, const char *format, ...)
@@ -17,7 +18,7 @@ static void put(struct httpd_reply *r, const char *format, ...)
 static void put(struct httpd_reply *r, const char *format, ...)
 {
     va_list arguments;
-    size_t capacity = EXPLAIN_BYTES_MAX - r->length;
+    size_t capacity = BYTES_MAX - r->length;
     va_start(arguments, format);
     int n = vsnprintf(r->text + r->length, capacity, format, arguments);
     va_end(arguments);
@@ -81,12 +82,6 @@ static unsigned find_key(const struct keyspace *k, const char *table, const char
 
 /* ---- what is known of it ---- */
 
-static const char *const kinds[DECISION_KINDS] = {
-    "", "asked", "gave", "came", "shared", "copied", "unshared", "recalled", "stayed"};
-static const char *const reasons[WHY_COUNT] = {"-",         "only-intent", "last-intent",
-                                               "localized", "follows",     "owner",
-                                               "others",    "for-ever",    "never-moves"};
-
 static void put_clock(struct httpd_reply *r, locus_clock clock)
 {
     if (clock == LOCUS_FOREVER)
@@ -95,31 +90,50 @@ static void put_clock(struct httpd_reply *r, locus_clock clock)
         put(r, " %" PRId64, clock);
 }
 
-static void put_decision(struct httpd_reply *r, const struct decision *d, uint64_t now_ns)
+static void put_clocks(struct httpd_reply *r, const struct key_event *e)
 {
-    uint64_t ago = now_ns > d->ns ? now_ns - d->ns : 0;
-    put(r, "decision %s %" PRIu64 " node %u why %s", kinds[d->kind], ago / 1000, d->node,
-        reasons[d->why]);
-    if (d->kind == DECISION_ASKED) {
-        put(r, " clocks");
-        put_clock(r, d->start);
-        put_clock(r, d->end);
-    } else {
-        put(r, " term %" PRIu64, d->term);
+    put(r, " clocks");
+    put_clock(r, e->start);
+    put_clock(r, e->end);
+}
+
+static void put_decision(struct httpd_reply *r, const struct key_event *e, uint64_t now_ns)
+{
+    uint64_t ago = now_ns > e->ns ? now_ns - e->ns : 0;
+    put(r, "decision %s %" PRIu64 " node %u why %s", event_name[e->kind], ago / 1000, e->node,
+        event_reason[e->why]);
+    if (e->kind == EVENT_ASKED)
+        put_clocks(r, e);
+    else
+        put(r, " term %" PRIu64, e->term);
+    put(r, "\n");
+}
+
+/* The last decisions about the key; and, while it is intended, the clocks of the latest intent. */
+static void put_events(struct httpd_reply *r, const struct key_events *events, uint64_t index,
+                       uint64_t now_ns)
+{
+    struct key_event e[EVENTS_AT_ONCE], decision[DECISIONS_MAX], intent = {0};
+    struct events_reader reader = {.of = events};
+    uint64_t decisions = 0;
+    for (size_t n; (n = events_read(&reader, e, EVENTS_AT_ONCE)) > 0;) {
+        for (size_t i = 0; i < n; i++) {
+            if (e[i].index != index) continue;
+            if (e[i].kind < EVENT_DECISIONS) decision[decisions++ % DECISIONS_MAX] = e[i];
+            if (e[i].kind == EVENT_INTENDED) intent = e[i];
+            if (e[i].kind == EVENT_EXPIRED) intent.end = 0;
+        }
     }
-    put(r, "\n");
+    if (intent.end > 0) {
+        put(r, "intent");
+        put_clocks(r, &intent);
+        put(r, "\n");
+    }
+    uint64_t i = decisions > DECISIONS_MAX ? decisions - DECISIONS_MAX : 0;
+    for (; i < decisions; i++) put_decision(r, &decision[i % DECISIONS_MAX], now_ns);
 }
 
-static void put_intent(struct httpd_reply *r, const locus *n, const struct intent_found *i)
-{
-    put(r, "intent %s worker %u now %" PRId64 " clocks", i->is_active ? "active" : "waiting",
-        i->worker, locus_current_clock(&n->worker[i->worker]));
-    put_clock(r, i->start);
-    put_clock(r, i->end);
-    put(r, "\n");
-}
-
-static void put_look(struct httpd_reply *r, const locus *n, const struct key_look *l)
+static void put_look(struct httpd_reply *r, const struct key_look *l)
 {
     const char *place = l->is_here ? "main" : l->is_replica ? "replica" : "none";
     put(r, "place %s\nowner %u %" PRIu64 "\n", place, l->owner, l->term);
@@ -127,13 +141,10 @@ static void put_look(struct httpd_reply *r, const locus *n, const struct key_loo
     if (l->is_asking) put(r, "asking\n");
     if (l->parked) put(r, "parked %" PRIu64 "\n", l->parked);
     put(r, "intends %u%s\n", l->wanted, l->is_kept ? " forever" : "");
-    for (unsigned i = 0; i < l->intents; i++) put_intent(r, n, &l->intent[i]);
-    if (l->has_more_intents) put(r, "more-intents\n");
     for (unsigned i = 0; i < l->holders; i++)
         put(r, "holder %u %" PRIu64 " %s%s\n", l->holder[i].node, l->holder[i].brought_ns / 1000,
             l->holder[i].is_current ? "current" : "behind", l->holder[i].is_kept ? " forever" : "");
     if (l->more_holders) put(r, "more-holders %u\n", l->more_holders);
-    for (unsigned i = 0; i < l->decisions; i++) put_decision(r, &l->decision[i], l->now_ns);
 }
 
 /* A cluster of one has all rows, and nothing to decide. */
@@ -155,22 +166,24 @@ static void put_key(struct httpd_reply *r, const locus *n, locus_key key)
 static unsigned answer(struct httpd_reply *out, const locus *n, locus_key key)
 {
     const struct keyspace *k = &n->store.keyspace;
+    unsigned shard = keyspace_shard(k, key);
+    uint64_t index = keyspace_index(k, key);
     struct key_look l;
     int rc = 0;
     if (n->cluster)
-        rc = reactor_look(cluster_reactors(n->cluster)[keyspace_shard(k, key)],
-                          keyspace_index(k, key), &l);
+        rc = reactor_look(cluster_reactors(n->cluster)[shard], index, &l);
     else
         look_alone(n, &l);
     if (rc) {
         put(out,
             "shard %u of node %d has not answered within %d s: it has too much to do, or its "
             "thread does not run\n",
-            keyspace_shard(k, key), n->rank, REACTOR_LOOK_S);
+            shard, n->rank, REACTOR_LOOK_S);
         return UNAVAILABLE;
     }
     put_key(out, n, key);
-    put_look(out, n, &l);
+    put_look(out, &l);
+    if (n->cluster) put_events(out, node_shard(n, shard)->events, index, l.now_ns);
     put(out, "end\n");
     return out->status;
 }
@@ -179,7 +192,7 @@ void explain_key(void *node, const struct httpd_request *request, struct httpd_r
 {
     const locus *n = node;
     locus_key key = 0;
-    out->text = malloc(EXPLAIN_BYTES_MAX);
+    out->text = malloc(BYTES_MAX);
     if (!out->text) return;
     unsigned wrong = find_key(&n->store.keyspace, httpd_argument(request, "table"),
                               httpd_argument(request, "key"), out, &key);

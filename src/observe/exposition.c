@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 16384, NUMBERS_SHOWN = 8 };
+enum { MICROSECOND = 9 }; /* the bucket below it */
 
 static bool make_room(struct exposition *e, size_t more)
 {
@@ -72,12 +73,12 @@ static void close_histogram(struct exposition *e, const char *name, uint64_t cou
 
 /* The last bucket has no upper end. */
 void exposition_times(struct exposition *e, const char *name, const struct locus_histogram *h,
-                      unsigned first, double sum_s)
+                      double sum_s)
 {
     uint64_t count = 0;
     for (unsigned i = 0; i + 1 < LOCUS_HISTOGRAM_BUCKETS; i++) {
         count += h->count[i];
-        if (i >= first)
+        if (i >= MICROSECOND)
             put(e, "%s_bucket{le=\"%.9g\"} %" PRIu64 "\n", name, 1e-9 * (double)(UINT64_C(2) << i),
                 count);
     }

@@ -39,12 +39,10 @@ void exposition_numbered(struct exposition *, const char *name, const char *labe
 void exposition_key(struct exposition *, const char *name, locus_key, const char *place,
                     uint64_t value);
 
-/* A histogram of times in powers of two of nanoseconds, shown in seconds, from bucket `first` on,
- * which includes those below it; `sum_s` is the sum of all. And one of small numbers, each its own
- * bucket. */
-enum { EXPOSITION_MICROSECOND = 9, EXPOSITION_32_NS = 4 };
+/* A histogram of times in powers of two of nanoseconds, shown in seconds, from a microsecond on;
+ * `sum_s` is the sum of all. And one of small numbers, each its own bucket. */
 void exposition_times(struct exposition *, const char *name, const struct locus_histogram *,
-                      unsigned first, double sum_s);
+                      double sum_s);
 void exposition_numbers(struct exposition *, const char *name, const struct locus_histogram *);
 /* Sum and count of a histogram of times, labeled with a number; its kind is "summary". */
 void exposition_summary(struct exposition *, const char *name, const char *label, unsigned of,

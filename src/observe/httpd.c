@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "net/forked.h"
-#include "net/mesh_address.h"
+#include "net/address.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, CROWDED = HTTPD_CONNECTIONS_MAX / 4 * 3, ADDRESS_BYTES = 300 };
+enum { CROWDED = HTTPD_CONNECTIONS_MAX / 4 * 3, ADDRESS_BYTES = 300 };
 
 struct httpd {
     struct MHD_Daemon *daemon;
@@ -39,21 +39,6 @@ static bool complete_address(const char *address, const char *loopback, char out
     return n < ADDRESS_BYTES;
 }
 
-static int bind_and_listen(const struct addrinfo *a, int *out)
-{
-    int on = 1, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return -errno;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
-        int rc = -errno;
-        forked_end(fd);
-        return rc;
-    }
-    forked_register(fd);
-    *out = fd;
-    return 0;
-}
-
 static int cannot_listen(int rc, const char *what, const char *address, unsigned more)
 {
     return error_set(
@@ -68,27 +53,22 @@ static int listen_at(const char *what, const char *address, const char *loopback
 {
     char whole[ADDRESS_BYTES];
     struct addrinfo *list;
-    struct mesh_address at;
+    struct address at;
     if (!complete_address(address, loopback, whole))
         return error_set(-EINVAL, "%s is longer than %d characters: write host:port", what,
                          ADDRESS_BYTES);
-    int rc = mesh_address_resolve(what, whole, AI_PASSIVE, AF_UNSPEC, &list);
+    int rc = address_resolve(what, whole, AI_PASSIVE, AF_UNSPEC, &list);
     if (rc) return rc;
-    at.bytes = list->ai_addrlen;
-    memcpy(&at.as, list->ai_addr, list->ai_addrlen);
-    unsigned port = mesh_address_port(&at);
-    if (port + more > 65535) {
-        rc = error_set(-EINVAL, "%s is \"%.100s\": this node would listen at port %u, above 65535",
-                       what, address, port + more);
-    } else {
-        if (port) mesh_address_set_port(&at, port + more);
-        struct addrinfo one = *list;
-        one.ai_addr = (struct sockaddr *)&at.as;
-        rc = bind_and_listen(&one, fd);
-        if (rc) rc = cannot_listen(rc, what, address, more);
-    }
+    at = address_from(list->ai_addr);
     freeaddrinfo(list);
-    return rc;
+    unsigned port = address_port(&at);
+    if (port + more > 65535)
+        return error_set(-EINVAL,
+                         "%s is \"%.100s\": this node would listen at port %u, above 65535", what,
+                         address, port + more);
+    if (port) address_set_port(&at, port + more);
+    rc = address_bind(&at, fd);
+    return rc ? cannot_listen(rc, what, address, more) : 0;
 }
 
 /* A host may have IPv6 alone. */

@@ -1,10 +1,9 @@
 #include "observe/journal.h"
 
-#include "base/condition.h"
 #include "base/error.h"
-#include "base/footprint.h"
 #include "base/notation.h"
-#include "base/oversize.h"
+#include "base/process.h"
+#include "base/time.h"
 #include "worker/figures.h"
 
 #include <errno.h>
@@ -152,7 +151,7 @@ static uint64_t pause_ns(const struct journal *j, uint64_t now_ns)
 /* True: it is time for a line. False: it ends. */
 static bool wait_for_line(struct journal *j)
 {
-    uint64_t now_ns = clock_now_ns(), until_ns = now_ns + pause_ns(j, now_ns);
+    uint64_t now_ns = time_now_ns(), until_ns = now_ns + pause_ns(j, now_ns);
     pthread_mutex_lock(&j->mutex);
     while (!j->ends && condition_wait(&j->changed, &j->mutex, until_ns)) continue;
     bool ends = j->ends;
@@ -186,7 +185,7 @@ static int open_file(struct journal *j, const char *prefix, unsigned rank)
 
 static void init(struct journal *j)
 {
-    *j = (struct journal){.began_ns = clock_now_ns()};
+    *j = (struct journal){.began_ns = time_now_ns()};
     condition_init(&j->changed);
     pthread_mutex_init(&j->mutex, NULL);
 }

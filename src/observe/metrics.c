@@ -1,22 +1,13 @@
 #include "observe/metrics.h"
 
-#include "base/clock.h"
-#include "base/error.h"
-#include "base/footprint.h"
 #include "base/histogram.h"
-#include "net/forked.h"
-#include "observe/explain.h"
+#include "base/process.h"
 #include "observe/exposition.h"
-#include "observe/hottest.h"
-#include "observe/httpd.h"
 #include "worker/figures.h"
-#include "worker/observer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- what the node counts ---- */
 
@@ -94,7 +85,7 @@ static void put_histograms(struct exposition *e, const locus *n)
         if (all[i].kind == LOCUS_HOPS)
             exposition_numbers(e, all[i].name, &h);
         else
-            exposition_times(e, all[i].name, &h, EXPOSITION_MICROSECOND, 1e-9 * (double)h.sum);
+            exposition_times(e, all[i].name, &h, 1e-9 * (double)h.sum);
     }
 }
 
@@ -106,52 +97,43 @@ static void put_staleness(struct exposition *e, const locus *n, const struct loc
     if (!n->moves || locus_histogram_read(n, LOCUS_STALENESS, &h)) return;
     exposition_head(e, name, "histogram",
                     "Age of replicas since the owner's last frame: each counts every millisecond.");
-    exposition_times(e, name, &h, EXPOSITION_MICROSECOND,
-                     s->replica_staleness_mean_s * (double)histogram_count(&h));
+    exposition_times(e, name, &h, s->replica_staleness_mean_s * (double)histogram_count(&h));
 }
 
-static void put_calls(struct exposition *e, const locus *n)
+/* Those of shards alone. */
+static void put_times(struct exposition *e, const locus *n)
 {
     static const struct {
         const char *name, *help;
         size_t field;
     } all[] = {
-        {"locus_pull_seconds",
-         "How long calls of locus_pull and locus_read_rows took: of a sample of them.",
-         offsetof(struct observer, pull)},
-        {"locus_push_seconds",
-         "How long calls of locus_push and locus_set took: of a sample of them.",
-         offsetof(struct observer, push)},
-        {"locus_pull_async_seconds",
-         "From calls of locus_pull_async until all values were here: of a sample of them.",
-         offsetof(struct observer, pull_async)},
-        {"locus_push_async_seconds",
-         "The same of locus_push_async and locus_set_async: until all had their updates.",
-         offsetof(struct observer, push_async)},
+        {"locus_pull_seconds", "How long a shard took to answer pulls of rows that were not here.",
+         offsetof(struct shard_histograms, pull)},
+        {"locus_push_seconds", "The same of pushes and sets.",
+         offsetof(struct shard_histograms, push)},
+        {"locus_round_seconds",
+         "From the beginning of a round to a peer until that had served all of it.",
+         offsetof(struct shard_histograms, round)},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct locus_histogram h = {0};
-        for (unsigned w = 0; w < n->workers; w++)
-            histogram_sum(&h, (const void *)((const char *)n->worker[w].observer + all[i].field));
+        if (all[i].field == offsetof(struct shard_histograms, round) && !n->heeds_intents) continue;
+        for (unsigned s = 0; s < cluster_shards(n->cluster); s++)
+            histogram_sum(
+                &h, (const void *)((const char *)&node_shard(n, s)->histograms + all[i].field));
         exposition_head(e, all[i].name, "histogram", all[i].help);
-        exposition_times(e, all[i].name, &h, EXPOSITION_32_NS, 1e-9 * (double)h.sum);
+        exposition_times(e, all[i].name, &h, 1e-9 * (double)h.sum);
     }
 }
 
 static void put_rounds(struct exposition *e, const locus *n)
 {
-    struct locus_histogram all = {0};
-    const char *name = "locus_round_seconds", *by_shard = "locus_shard_round_seconds";
-    unsigned shards = cluster_shards(n->cluster);
-    for (unsigned s = 0; s < shards; s++) shard_add_rounds(node_shard(n, s), &all);
-    exposition_head(e, name, "histogram",
-                    "From the beginning of a round to a peer until that had served all of it.");
-    exposition_times(e, name, &all, EXPOSITION_MICROSECOND, 1e-9 * (double)all.sum);
-    exposition_head(e, by_shard, "summary", "The same of each shard.");
-    for (unsigned s = 0; s < shards; s++) {
+    const char *name = "locus_shard_round_seconds";
+    exposition_head(e, name, "summary", "How long rounds took, of each shard.");
+    for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
         struct locus_histogram h = {0};
-        shard_add_rounds(node_shard(n, s), &h);
-        exposition_summary(e, by_shard, "shard", s, &h);
+        histogram_sum(&h, &node_shard(n, s)->histograms.round);
+        exposition_summary(e, name, "shard", s, &h);
     }
 }
 
@@ -288,18 +270,7 @@ static void put_process(struct exposition *e, const locus *n)
 
 /* ---- serving ---- */
 
-/* For so long after somebody has asked for keys they are noted; and so many are shown. */
-#define LOOK_NS UINT64_C(5000000000)
-enum { KEYS_SHOWN = 32 };
-
-struct metrics {
-    struct httpd *server;
-    struct observers *observers;
-    /* The server's thread: looks at keys. */
-    uint64_t looked_ns; /* the last one; 0: never */
-    uint64_t *seen;     /* [workers] */
-    struct hottest hottest;
-};
+enum { KEYS_SHOWN = 32, EVENTS_AT_ONCE = 256 };
 
 static void give_text(const struct exposition *e, struct httpd_reply *out)
 {
@@ -320,11 +291,11 @@ static void write_metrics(void *node, const struct httpd_request *request, struc
     figures_read(n, &f);
     put_process(&e, n);
     put_figures(&e, n, &f);
-    put_calls(&e, n);
     put_behind(&e, n);
     put_workers(&e, n);
     put_memory(&e, n);
     if (n->cluster) {
+        put_times(&e, n);
         put_histograms(&e, n);
         put_staleness(&e, n, &f.stats);
         if (n->heeds_intents) put_rounds(&e, n);
@@ -337,15 +308,6 @@ static void write_metrics(void *node, const struct httpd_request *request, struc
 
 /* ---- the hottest keys ---- */
 
-static void take_keys(const locus *n, struct metrics *m)
-{
-    locus_key keys[OBSERVER_KEYS];
-    for (unsigned w = 0; w < n->workers; w++) {
-        size_t count = observer_take(n->worker[w].observer, &m->seen[w], keys);
-        for (size_t i = 0; i < count; i++) hottest_add(&m->hottest, keys[i]);
-    }
-}
-
 /* Where a key's row is, as far as this node can see. */
 static const char *place_of(const locus *n, locus_key key)
 {
@@ -355,27 +317,79 @@ static const char *place_of(const locus *n, locus_key key)
     return row_ref_is_held(ref, word) ? "replica" : "remote";
 }
 
-/* After a long pause it begins anew: what was noted before is out of date. */
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_hotness(const struct key_event *e)
+{
+    return e->kind == EVENT_INTENDED || e->kind == EVENT_PULLED || e->kind == EVENT_PUSHED;
+}
+
+/* In order. Returns how many. */
+static size_t take_keys(const struct shard *s, uint64_t *index)
+{
+    struct key_event e[EVENTS_AT_ONCE];
+    struct events_reader reader = {.of = s->events};
+    size_t all = 0;
+    for (size_t n;
+         all + EVENTS_AT_ONCE <= EVENTS_KEPT && (n = events_read(&reader, e, EVENTS_AT_ONCE)) > 0;)
+        for (size_t i = 0; i < n; i++)
+            if (is_hotness(&e[i])) index[all++] = e[i].index;
+    qsort(index, all, sizeof *index, by_number);
+    return all;
+}
+
+struct hot {
+    locus_key key;
+    uint64_t count;
+};
+
+/* Into its place among the most frequent ones. */
+static void insert(struct hot hot[KEYS_SHOWN], struct hot one)
+{
+    for (size_t i = 0; i < KEYS_SHOWN; i++) {
+        if (hot[i].count >= one.count) continue;
+        struct hot other = hot[i];
+        hot[i] = one;
+        one = other;
+    }
+}
+
+/* Once is not often. */
+static size_t count_keys(const struct shard *s, uint64_t *index, struct hot hot[KEYS_SHOWN])
+{
+    size_t all = take_keys(s, index);
+    for (size_t i = 0, next; i < all; i = next) {
+        for (next = i + 1; next < all && index[next] == index[i];) next++;
+        if (next - i > 1)
+            insert(hot,
+                   (struct hot){keyspace_key(&s->store->keyspace, s->number, index[i]), next - i});
+    }
+    return all;
+}
+
 static void write_keys(void *node, const struct httpd_request *request, struct httpd_reply *out)
 {
     const locus *n = node;
-    struct metrics *m = n->metrics;
     struct exposition e = {0};
-    struct hottest_key key[KEYS_SHOWN];
-    uint64_t now_ns = clock_now_ns();
+    struct hot hot[KEYS_SHOWN] = {0};
+    size_t all = 0;
+    uint64_t *index = malloc(EVENTS_KEPT * sizeof *index);
     (void)request;
-    take_keys(n, m);
-    if (m->looked_ns == 0 || now_ns - m->looked_ns > LOOK_NS) hottest_clear(&m->hottest);
-    m->looked_ns = now_ns;
-    observers_want_keys(m->observers, now_ns + LOOK_NS);
-    size_t count = hottest_list(&m->hottest, key, KEYS_SHOWN);
-    exposition_head(&e, "locus_sampled_keys", "gauge", "Keys of calls that were looked at.");
-    exposition_sample(&e, "locus_sampled_keys", NULL, (double)m->hottest.all);
+    if (!index) return;
+    for (unsigned s = 0; n->cluster && s < cluster_shards(n->cluster); s++)
+        all += count_keys(node_shard(n, s), index, hot);
+    free(index);
+    exposition_head(&e, "locus_sampled_keys", "gauge",
+                    "The last keys of intents, and of requests to other nodes.");
+    exposition_sample(&e, "locus_sampled_keys", NULL, (double)all);
     exposition_head(&e, "locus_hot_keys", "gauge",
-                    "How often at least a key was among them: the most frequent ones.");
-    for (size_t i = 0; i < count; i++)
-        exposition_key(&e, "locus_hot_keys", key[i].key, place_of(n, key[i].key),
-                       key[i].count - key[i].error);
+                    "How often a key is among them: the most frequent ones.");
+    for (size_t i = 0; i < KEYS_SHOWN && hot[i].count > 0; i++)
+        exposition_key(&e, "locus_hot_keys", hot[i].key, place_of(n, hot[i].key), hot[i].count);
     give_text(&e, out);
 }
 
@@ -389,8 +403,7 @@ int metrics_listen(unsigned rank, int *fd)
     return httpd_listen("LOCUS_METRICS", address, rank, fd);
 }
 
-/* Before the first answer, *out stands. */
-int metrics_start(locus *n, int fd, struct metrics **out)
+int metrics_start(locus *n, int fd, struct httpd **out)
 {
     static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
     static const struct httpd_path paths[] = {{"/metrics", type, write_metrics},
@@ -398,33 +411,5 @@ int metrics_start(locus *n, int fd, struct metrics **out)
                                               {"/key", "text/plain; charset=utf-8", explain_key},
                                               {0}};
     *out = NULL;
-    if (fd < 0) return 0;
-    struct metrics *m = calloc(1, sizeof *m);
-    uint64_t *seen = calloc(n->workers, sizeof *seen);
-    if (!m || !seen) {
-        free(m);
-        free(seen);
-        forked_end(fd);
-        return error_set(-ENOMEM, "no memory for metrics");
-    }
-    m->seen = seen;
-    *out = m;
-    int rc = observers_start(n, &m->observers);
-    if (rc)
-        forked_end(fd);
-    else
-        rc = httpd_open(fd, paths, n, &m->server);
-    if (rc == 0) return 0;
-    metrics_stop(m);
-    *out = NULL;
-    return rc;
-}
-
-void metrics_stop(struct metrics *m)
-{
-    if (!m) return;
-    httpd_close(m->server);
-    observers_stop(m->observers);
-    free(m->seen);
-    free(m);
+    return fd < 0 ? 0 : httpd_open(fd, paths, n, out);
 }

@@ -1,7 +1,7 @@
 #include "protocol/arrival.h"
 
 #include "protocol/holders.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 static bool is_known(const struct shard *s, const struct wire_rule *rule)
 {
@@ -56,9 +56,8 @@ static uint32_t length_of(const struct wire_rule *rule, const struct wire_entry 
     case WIRE_ROW_OR_VALUES: return e->flags & WIRE_STATE ? p->stored : p->packed;
     case WIRE_RECORD_OR_ROW:
         if (e->flags & WIRE_GRADIENT)
-            return p->optimizer && optimizer_shortens(p->optimizer, p->length)
-                       ? p->length + OPTIMIZER_STEP_FLOATS
-                       : UINT32_MAX;
+            return p->optimizer && p->optimizer->keeps_gradients ? p->length + OPTIMIZER_STEP_FLOATS
+                                                                 : UINT32_MAX;
         if (e->flags & WIRE_UPDATE) return p->record;
         return e->flags & WIRE_VALUE ? p->stored : 0;
     }

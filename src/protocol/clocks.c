@@ -124,6 +124,11 @@ static void turn_on(struct shard *s)
     publish(&s->clocks->due, *our_updated(s) + 1);
 }
 
+static void note_waiting(const struct shard *s)
+{
+    shard_event(s, EVENT_OF_NO_KEY, s->rank, EVENT_WAITED, WHY_NONE, s->clocks->waiting);
+}
+
 void clocks_wait(struct shard *s, struct request *r)
 {
     struct clocks *c = s->clocks;
@@ -131,6 +136,7 @@ void clocks_wait(struct shard *s, struct request *r)
     turn_on(s);
     c->wait[r->worker] = r;
     c->waiting++;
+    note_waiting(s);
     if (r->clock <= c->awaited) return;
     c->awaited = r->clock;
     for (unsigned n = 0; n < s->nodes; n++)
@@ -269,6 +275,7 @@ static void open_gate(struct shard *s)
         if (!r || r->clock > c->gate) continue;
         c->wait[w] = NULL;
         c->waiting--;
+        note_waiting(s);
         shard_complete(s, r);
     }
 }

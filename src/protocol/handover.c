@@ -4,7 +4,7 @@
 #include "protocol/backlog.h"
 #include "protocol/location.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ void handover_put(struct shard *s, struct row_ref ref, const struct wire_entry *
     s->records.state[ref.index].term = e->term;
     record_touched(&s->records, ref.index);
     shard_count(&s->counters.relocated_in, 1);
-    shard_decided(s, ref.index, e->origin, DECISION_CAME, WHY_NONE, e->term);
+    shard_event(s, ref.index, e->origin, EVENT_CAME, WHY_NONE, e->term);
 }
 
 /* ---- who comes before the row ---- */

@@ -2,7 +2,6 @@
 
 #include "protocol/clocks.h"
 #include "protocol/location.h"
-#include "protocol/trace.h"
 #include "store/change.h"
 
 static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,     [REQUEST_PULL_STATE] = WIRE_PULL,
@@ -26,12 +25,20 @@ static bool fits_credit(const struct shard *s, unsigned peer, size_t bytes)
     return s->asked_bytes[peer] == 0 || s->asked_bytes[peer] + bytes <= s->credit_bytes;
 }
 
+static void count_time(struct shard *s, const struct request *r)
+{
+    struct shard_histograms *h = &s->histograms;
+    struct locus_histogram *took = r->kind == REQUEST_LOCALIZE ? &h->relocation
+                                   : request_pulls(r->kind)    ? &h->pull
+                                                               : &h->push;
+    histogram_add(took, s->now_ns - r->began_ns);
+}
+
 static void item_done(struct shard *s, struct request *r, uint32_t i)
 {
     r->item[i].state = ITEM_DONE;
     if (++r->answered < r->count) return;
-    if (r->kind == REQUEST_LOCALIZE)
-        histogram_add(&s->histograms.relocation, s->now_ns - r->began_ns);
+    if (r->kind == REQUEST_LOCALIZE || s->events) count_time(s, r);
     *shard_active(s, r->worker, r->number) = NULL;
     clocks_done(s, r);
     s->platform->complete(s->platform->context, r, 0);
@@ -61,22 +68,12 @@ static uint32_t sent_length(enum request_kind kind, const struct partition *p)
     return request_sets(kind) ? p->stored : 0;
 }
 
-/* A new row, as it is stored, has its state, cleared unless that is set, too. `number` tells this
- * one apart from other rows for the key: values round by it. */
+/* A new row has its state. `number` tells this one apart from other rows for the key: values round
+ * by it. */
 static void copy_row(struct row_ref ref, enum request_kind kind, float *to, const float *values,
                      uint64_t number)
 {
-    const struct partition *p = ref.partition;
-    size_t state = (p->stored - p->packed) * sizeof *to;
-    if (p->bf16)
-        p->bf16->round(to, values, p->length, draw_at(ref, number));
-    else
-        memcpy(to, values, p->length * sizeof *to);
-    if (state == 0) return;
-    if (kind == REQUEST_SET_STATE)
-        memcpy(to + p->packed, values + p->length, state);
-    else
-        memset(to + p->packed, 0, state);
+    partition_store(ref.partition, to, values, kind == REQUEST_SET_STATE, draw_at(ref, number));
 }
 
 /* What the entry says beside its key. */
@@ -103,7 +100,9 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     item->peer = (uint16_t)to.owner;
     item->state = ITEM_ASKED;
     shard_asks(s, to.owner, s->asked_bytes[to.owner] + bytes);
-    if (s->trace) trace_sent(s->trace, ref.index, r->kind);
+    if (r->kind != REQUEST_LOCALIZE)
+        shard_event(s, ref.index, to.owner, request_pulls(r->kind) ? EVENT_PULLED : EVENT_PUSHED,
+                    WHY_NONE, to.term);
     if (s->technique->moves) {
         struct record *record = record_get(&s->records, ref.index);
         record->asked++;

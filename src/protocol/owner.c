@@ -136,7 +136,7 @@ bool owner_recall(struct shard *s, struct record *r, unsigned node)
         return false;
     }
     h->is_recalled = true;
-    shard_decided(s, r->index, node, DECISION_RECALLED, WHY_LAST_INTENT, 0);
+    shard_event(s, r->index, node, EVENT_RECALLED, WHY_LAST_INTENT, 0);
     say(s, r, node, WIRE_RECALL, 0, 0);
     return true;
 }
@@ -151,15 +151,15 @@ static bool lets_go(const struct shard *s, uint64_t index)
 }
 
 static void give(struct shard *s, struct row_ref ref, const struct wire_entry *e,
-                 const directory_word *then, enum decision_why why)
+                 const directory_word *then, enum key_event_why why)
 {
     uint64_t term = s->records.state[ref.index].term + 1;
-    shard_decided(s, ref.index, e->origin, DECISION_GAVE, why, term);
+    shard_event(s, ref.index, e->origin, EVENT_GAVE, why, term);
     handover_give(s, ref, e, then);
 }
 
 /* Why a row does not move to who asks. */
-static enum decision_why why_it_stays(const struct shard *s, uint64_t index)
+static enum key_event_why why_it_stays(const struct shard *s, uint64_t index)
 {
     if (!s->technique->localizes) return WHY_NEVER_MOVES;
     return is_wanted(s, index) ? WHY_OWNER : WHY_OTHERS;
@@ -197,7 +197,7 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
     if (e->flags & WIRE_VALUE) shard_write(s, ref, wire_values_const(e), ROW_SET_STORED);
     if (e->flags & WIRE_END) {
         holders_remove(r, ref, e->origin);
-        shard_decided(s, ref.index, e->origin, DECISION_UNSHARED, WHY_NONE, 0);
+        shard_event(s, ref.index, e->origin, EVENT_UNSHARED, WHY_NONE, 0);
     }
     bool is_counted = e->flags & WIRE_BEGIN &&
                       (!s->technique->rows_follow || e->flags & WIRE_FOREVER);
@@ -205,8 +205,8 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
     struct holder *h = is_counted ? holders_add(r, ref, e->origin) : holder_find(r, e->origin);
     if (!h) return;
     if (r->holders > before)
-        shard_decided(s, ref.index, e->origin, DECISION_SHARED,
-                      e->flags & WIRE_FOREVER ? WHY_FOR_EVER : why_it_stays(s, ref.index), 0);
+        shard_event(s, ref.index, e->origin, EVENT_SHARED,
+                    e->flags & WIRE_FOREVER ? WHY_FOR_EVER : why_it_stays(s, ref.index), 0);
     h->is_recalled = false;
     if (is_counted) h->is_kept = e->flags & WIRE_FOREVER;
 }
@@ -313,7 +313,7 @@ static void serve_localize(struct shard *s, const struct wire_entry *e, struct r
         give(s, ref, e, NULL, WHY_LOCALIZED);
         return;
     }
-    shard_decided(s, ref.index, e->origin, DECISION_STAYED, why_it_stays(s, ref.index), 0);
+    shard_event(s, ref.index, e->origin, EVENT_STAYED, why_it_stays(s, ref.index), 0);
     reply(s, ref, e, WIRE_STAYS, 0);
 }
 

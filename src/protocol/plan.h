@@ -21,7 +21,7 @@ struct node_plan {
     const struct technique *technique;
     struct locus_config config;      /* complete (config.h), without what it points to */
     struct lab lab;                  /* what experiments change: base/lab.h */
-    bool remembers;                  /* shards keep their decisions: decisions.h */
+    bool remembers;                  /* shards keep what happens to keys: events.h */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents on the whole node */
     /* [workers] for bounds (clocks.h): the clock of each, and what it has posted to each shard; or

@@ -1,14 +1,13 @@
 #include "protocol/replica.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/location.h"
 #include "protocol/origin.h"
-#include "protocol/trace.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
     r->source = r->owner = (uint16_t)owner;
     r->term = term;
     shard_count(&s->counters.replicas_created, 1);
-    shard_decided(s, r->index, owner, DECISION_COPIED, WHY_NONE, 0);
+    shard_event(s, r->index, owner, EVENT_COPIED, WHY_NONE, 0);
 }
 
 static void want_row(struct shard *s, struct record *r, bool wants)
@@ -164,18 +163,10 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
     if (state->term == 0) word_fetch(shard_row_ref(s, index));
 }
 
-/* For `locus explain`: until when is the key intended? */
-static void note_asked(struct shard *s, const struct intent_event *e)
+static void note_asked(const struct shard *s, const struct intent_event *e, struct row_ref ref)
 {
-    struct location l = location_of(s, shard_row_ref(s, e->index));
-    const struct decision asked = {.ns = s->now_ns,
-                                   .index = e->index,
-                                   .node = (uint16_t)l.owner,
-                                   .kind = DECISION_ASKED,
-                                   .start = e->start,
-                                   .end = e->kind == INTENT_KEEPS ? LOCUS_FOREVER : e->end};
-    if (l.is_here) return;
-    decisions_note(s->decisions, &asked);
+    struct location l = location_of(s, ref);
+    if (!l.is_here) shard_note_intent(s, e, EVENT_ASKED, l.owner);
 }
 
 /* An intent that waited for the end of a round has less slack left. */
@@ -197,7 +188,7 @@ void replica_want(struct shard *s, const struct intent_event *e)
     if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
     r->piggybacks = e->piggybacks && is_said_soon(s, ref);
-    if (s->decisions) note_asked(s, e);
+    if (s->events) note_asked(s, e, ref);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -245,11 +236,12 @@ void replica_keep(struct shard *s, const struct intent_event *e)
     if (state->is_kept) return;
     state->is_kept = true;
     shard_count(&s->counters.keeps_begun, 1);
+    shard_event(s, index, s->rank, EVENT_KEPT, WHY_NONE, 0);
     struct row_ref ref = shard_row_ref(s, index);
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    if (s->decisions) note_asked(s, e);
+    if (s->events) note_asked(s, e, ref);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -259,6 +251,7 @@ void replica_unkeep(struct shard *s, uint64_t index)
     if (!state->is_kept) return;
     state->is_kept = false;
     shard_count(&s->counters.keeps_ended, 1);
+    shard_event(s, index, s->rank, EVENT_UNKEPT, WHY_NONE, 0);
     if (state->wanted == 0) {
         nobody_wants(s, index);
         return;
@@ -361,7 +354,10 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
                     },
                     0);
     if (e) fill(s, r, e);
-    if (had_replica && flags & WIRE_END) replica_ends(s, r);
+    if (had_replica && flags & WIRE_END) {
+        replica_ends(s, r);
+        shard_event(s, r->index, l.owner, EVENT_DROPPED, WHY_NONE, 0);
+    }
     note_sync(s, r, flags);
     if (flags & (WIRE_END | WIRE_UPDATE | WIRE_VALUE)) clocks_sent(s, r);
     /* An intent brings no update along: it waits for the next entry. */
@@ -399,7 +395,6 @@ static void install(struct shard *s, struct record *r, struct row_ref ref, struc
     const float *values = e->length ? wire_values_const(e) : NULL; /* NULL: nobody has written it */
     not_rounded(s, ref.index);
     if (l.is_replica && !values) return; /* it has our own updates, if anything */
-    if (s->trace && l.is_replica) trace_wrote(s->trace, ref.index);
     if (l.is_replica) {
         while (row_ensure_replica(ref)) mover_make_room(&s->mover);
         row_refresh(ref, values);

@@ -23,7 +23,7 @@
 #ifndef LOCUS_PROTOCOL_REPLICA_H
 #define LOCUS_PROTOCOL_REPLICA_H
 
-#include "base/bitset.h"
+#include "base/sets.h"
 #include "intents/intents.h"
 #include "protocol/arrival.h"
 #include "protocol/backlog.h"

@@ -9,7 +9,7 @@
 #include "protocol/owner.h"
 #include "protocol/replica.h"
 #include "protocol/step.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * Lazy news and refreshes only synchronize, and wait for the pacer (pacer.h). The pacer counts
  * their cost in processor time of this thread, because on shared cores elapsed time would include
  * the time of other threads. A round that leaves something behind is followed by the next at once,
- * and that counts as well. The dirty set (store/dirty_set.h) says what has changed: the cost of a
+ * and that counts as well. The dirty set (store/store.h) says what has changed: the cost of a
  * round depends on what changed, not on what is replicated.
  *
  * Memory    32 bytes a peer and worker

@@ -1,9 +1,21 @@
 #include "protocol/shard.h"
 
 #include "base/error.h"
-#include "protocol/trace.h"
+#include "intents/intents.h"
 
 #include <errno.h>
+
+void shard_note_intent(const struct shard *s, const struct intent_event *e,
+                       enum key_event_kind kind, unsigned node)
+{
+    events_note(s->events,
+                &(struct key_event){.ns = s->now_ns,
+                                    .index = e->index,
+                                    .start = e->start,
+                                    .end = e->kind == INTENT_KEEPS ? LOCUS_FOREVER : e->end,
+                                    .node = (uint16_t)node,
+                                    .kind = (uint8_t)kind});
+}
 
 void shard_complete(struct shard *s, struct request *r)
 {
@@ -38,14 +50,12 @@ void shard_write(struct shard *s, struct row_ref ref, const float *values, enum 
 {
     for (int rc; (rc = row_write(ref, values, change)) < 0; mover_make_room(&s->mover))
         check_held(rc);
-    if (s->trace) trace_wrote(s->trace, ref.index);
 }
 
 void shard_step(struct shard *s, struct row_ref ref, const float *gradient, struct row_step step)
 {
     for (int rc; (rc = row_step(ref, gradient, step)) < 0; mover_make_room(&s->mover))
         check_held(rc);
-    if (s->trace) trace_wrote(s->trace, ref.index);
 }
 
 void shard_push(struct shard *s, struct row_ref ref, const struct wire_entry *e)

@@ -16,7 +16,7 @@
 #include "base/figures.h"
 #include "base/histogram.h"
 #include "intents/lookahead.h"
-#include "protocol/decisions.h"
+#include "protocol/events.h"
 #include "protocol/plan.h"
 #include "protocol/platform.h"
 #include "protocol/record.h"
@@ -25,11 +25,11 @@
 
 struct backlog;
 struct clocks;
+struct intent_event;
 struct intents;
 struct pacer;
 struct replicas;
 struct rounds;
-struct trace;
 
 enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS };
 
@@ -47,11 +47,12 @@ static inline double shard_aged_us(const struct shard_counters *c)
 }
 
 struct shard_histograms {
-    /* of a localize, from taking it on until all its rows were here */
+    /* of a worker's localize, from taking it on until all its rows were here */
     struct locus_histogram relocation;
-    struct locus_histogram parked; /* of requests of other nodes, until the row arrived */
-    uint64_t hops[SHARD_HOPS];     /* requests served here, by number of hops */
-    struct locus_histogram round;  /* of our rounds, until the acknowledgement */
+    struct locus_histogram pull, push; /* the same of pulls; of pushes and sets */
+    struct locus_histogram parked;     /* of requests of other nodes, until the row arrived */
+    uint64_t hops[SHARD_HOPS];         /* requests served here, by number of hops */
+    struct locus_histogram round;      /* of our rounds, until the acknowledgement */
     /* Times between two frames of a peer from which we hold replicas: the number of replicas, and
      * that number times the microseconds. In buckets of time. */
     struct {
@@ -85,10 +86,9 @@ struct shard {
     unsigned quiescing; /* quiesce requests under way (round.h) */
     /* [nodes] what was wrong with an entry of the peer that was parked; NULL: nothing */
     const char **wrong;
-    size_t memory_max;           /* that others may have here: shard_memory_max() */
-    size_t parked_bytes;         /* of entries that wait for rows on their way here (handover.h) */
-    struct trace *trace;         /* NULL: nothing is traced. The reactor's */
-    struct decisions *decisions; /* NULL: they are not kept */
+    size_t memory_max;         /* that others may have here: shard_memory_max() */
+    size_t parked_bytes;       /* of entries that wait for rows on their way here (handover.h) */
+    struct key_events *events; /* NULL: nobody may ask for them */
     /* when to look again for memory that readers no longer see */
     uint64_t reclaim_ns, reclaim_pause_ns;
     /* Each belongs to the role of the same name. */
@@ -180,18 +180,22 @@ static inline void shard_asks(struct shard *s, unsigned peer, size_t bytes)
     __atomic_store_n(&s->asked_bytes[peer], bytes, __ATOMIC_RELAXED);
 }
 
-/* Notes a decision about a key; `node` is the other node. */
-static inline void shard_decided(const struct shard *s, uint64_t index, unsigned node,
-                                 enum decision_kind kind, enum decision_why why, uint64_t term)
+/* Something has happened to a key; `node` is the other node. */
+static inline void shard_event(const struct shard *s, uint64_t index, unsigned node,
+                               enum key_event_kind kind, enum key_event_why why, uint64_t term)
 {
-    if (!s->decisions) return;
-    decisions_note(s->decisions, &(struct decision){.ns = s->now_ns,
-                                                    .index = index,
-                                                    .term = term,
-                                                    .node = (uint16_t)node,
-                                                    .kind = (uint8_t)kind,
-                                                    .why = (uint8_t)why});
+    if (__builtin_expect(!s->events, 1)) return;
+    events_note(s->events, &(struct key_event){.ns = s->now_ns,
+                                               .index = index,
+                                               .term = term,
+                                               .node = (uint16_t)node,
+                                               .kind = (uint8_t)kind,
+                                               .why = (uint8_t)why});
 }
+
+/* The same of an intent. */
+void shard_note_intent(const struct shard *, const struct intent_event *, enum key_event_kind,
+                       unsigned node);
 
 /* Reads, in a form of row.h, or writes a row that is here; waits for memory as handover.h says. */
 void shard_read(struct row_ref, float *values, unsigned form);

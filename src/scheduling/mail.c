@@ -1,7 +1,7 @@
 #include "scheduling/mail.h"
 
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "scheduling/schedule.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "base/closed.h"
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef LOCUS_STORE_CHANGE_H
 #define LOCUS_STORE_CHANGE_H
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "store/store.h"
 
 static inline float *slot_row(const struct partition *p, directory_word w)
@@ -32,7 +32,7 @@ struct write {
 static inline uint64_t draw_at(struct row_ref s, uint64_t version)
 {
     struct draws *d = s.partition->draws;
-    if (!s.partition->bf16) return 0;
+    if (!d) return 0;
     uint64_t number = __atomic_load_n(&d->number, __ATOMIC_RELAXED);
     if (!s.partition->has_one_writer)
         number += version;
@@ -52,9 +52,10 @@ static inline uint64_t draw_of(struct row_ref s, directory_word w)
 static inline void write_at(const struct partition *p, float *row, const struct write *write,
                             float *unsaid, bool is_first, uint64_t draw)
 {
-    if (p->optimizer) {
-        optimizer_change(p->optimizer, row, p->length, write->change, write->values, write->step,
-                         unsaid, is_first, draw);
+    const struct optimizer *o = p->optimizer;
+    if (o) {
+        o->element->change(o, row, write->change, write->values, write->step, unsaid, is_first,
+                           draw);
         return;
     }
     if (unsaid && is_first) floats_copy(unsaid, row, p->length);
@@ -63,6 +64,19 @@ static inline void write_at(const struct partition *p, float *row, const struct 
         floats_copy(row, write->values, p->length);
     else
         p->add(row, write->values, p->length);
+}
+
+/* The same by what another copy of the row keeps for it. */
+static inline void fold_at(const struct partition *p, float *row, const float *other,
+                           const float *other_unsaid, float *unsaid, bool is_first, uint64_t draw)
+{
+    const struct optimizer *o = p->optimizer;
+    if (o) {
+        o->element->fold(o, row, other, other_unsaid, unsaid, is_first, draw);
+        return;
+    }
+    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+    p->gain(row, other_unsaid, other, p->length, true);
 }
 
 static inline void unlatch(struct row_ref s, directory_word w)

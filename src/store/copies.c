@@ -1,7 +1,7 @@
 #include "store/copies.h"
 
 #include "base/error.h"
-#include "base/latch.h"
+#include "base/sync.h"
 #include "store/change.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ float *copies_before(const struct copies *c, const struct copy *copy)
 
 uint64_t copies_draw(const struct copies *c, const struct copy *copy)
 {
-    if (!copy->row.partition->bf16) return 0;
+    if (!copy->row.partition->draws) return 0;
     uint64_t row = draw_at(copy->row, copy->version);
     return bf16_draw(row, ((uint64_t)(c - c->all->of) + 1) * COPIES_USES + copy->uses);
 }
@@ -132,15 +132,8 @@ static directory_word fold(const struct copies *c, struct copy *copy, directory_
     LOCUS_YIELD();
     const struct partition *p = copy->row.partition;
     float *row = slot_row(p, w), *unsaid = directory_is_replica(w) ? unsaid_row(p, w) : NULL;
-    const float *mine = copies_row(c, copy), *before = copies_before(c, copy);
-    bool is_first = !(w & DIRECTORY_DIRTY);
-    if (p->optimizer) {
-        optimizer_fold(p->optimizer, row, p->length, mine, before, unsaid, is_first,
-                       draw_of(copy->row, w));
-    } else {
-        if (unsaid && is_first) floats_copy(unsaid, row, p->length);
-        p->gain(row, before, mine, p->length, true);
-    }
+    fold_at(p, row, copies_row(c, copy), copies_before(c, copy), unsaid, !(w & DIRECTORY_DIRTY),
+            draw_of(copy->row, w));
     add_if_clean(copy->row, w);
     copy->is_dirty = false;
     return changed(w);

@@ -76,7 +76,7 @@ void copies_release(struct copies *, struct copy *);
 /* Of a copy that is held: what the worker reads, and that before the first of its updates. */
 float *copies_row(const struct copies *, const struct copy *);
 float *copies_before(const struct copies *, const struct copy *);
-/* How its next change rounds (bf16.h): as no other worker's, nor any other change of its own. */
+/* How its next change rounds (floats.h): as no other worker's, nor any other change of its own. */
 uint64_t copies_draw(const struct copies *, const struct copy *);
 /* From here on the first use alone looks how old copies are; at the end each does again. NULL: a
  * worker without. */

@@ -33,7 +33,7 @@
 #ifndef LOCUS_STORE_DIRECTORY_H
 #define LOCUS_STORE_DIRECTORY_H
 
-#include "base/tsan.h"
+#include "base/sync.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,7 +55,7 @@ enum directory_state {
 #define DIRECTORY_HAS_ROW UINT64_C(4) /* of the states: those that have a slot */
 #define DIRECTORY_WANTED (UINT64_C(1) << 36)
 /* Of REPLICA and SHARED: changed here since the shard last looked; the key is in the dirty set
- * (dirty_set.h). */
+ * (store.h). */
 #define DIRECTORY_DIRTY (UINT64_C(1) << 37)
 /* With the latch, of a row here: workers have copies of it, and nobody has its latch (copies.h). */
 #define DIRECTORY_COPIED (UINT64_C(1) << 38)

@@ -1,6 +1,6 @@
-#include "store/dirty_set.h"
+#include "store/store.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 
 bool dirty_set_init(struct dirty_set *d, uint64_t bound)
 {

@@ -1,22 +1,11 @@
 #include "store/optimizer.h"
 
 #include "base/error.h"
-#include "store/floats.h"
 
 #include <stdlib.h>
 
 /* By then no factor differs from 1 in a float. */
 #define STEPS_COUNTED (UINT64_C(1) << 24)
-
-void optimizer_init(struct optimizer *o, const struct row_type *type, const struct locus_rule *rule,
-                    enum locus_element element)
-{
-    *o = (struct optimizer){.type = type,
-                            .bf16 = element == LOCUS_BF16 ? bf16_best() : NULL,
-                            .rule = *rule,
-                            .rate = rule->rate,
-                            .factor = 1};
-}
 
 void optimizer_set_rate(struct optimizer *o, float rate)
 {
@@ -48,24 +37,111 @@ void optimizer_set_steps(struct optimizer *o, uint64_t steps)
     if (steps == STEPS_COUNTED && o->type->factor) begin_step(o, steps);
 }
 
-static void change(const struct optimizer *o, float *row, uint32_t n, enum row_change change,
+static void change(const struct optimizer *o, float *row, enum row_change change,
                    const float *values, struct row_step step, float *record)
 {
-    size_t stored = row_type_stored(o->type, n);
+    const uint32_t n = o->length;
     switch (change) {
     case ROW_ADD: o->type->step(&o->rule, step, row, values, n, record); break;
     case ROW_MERGE:
-        o->type->merge(&o->rule, row, values, n, false);
-        if (record) o->type->merge(&o->rule, record, values, n, true);
+        o->type->merge(o->type, &o->rule, row, values, n, false);
+        if (record) o->type->merge(o->type, &o->rule, record, values, n, true);
         break;
     case ROW_SET:
         floats_copy(row, values, n);
-        floats_zero(row + n, stored - n);
+        floats_zero(row + n, o->stored - n);
         break;
     case ROW_SET_STATE:
-    case ROW_SET_STORED: floats_copy(row, values, stored); break;
+    case ROW_SET_STORED: floats_copy(row, values, o->stored); break;
     }
 }
+
+/* ---- values that are floats ---- */
+
+/* Kept: a record; or of one step its gradient, rate and size, and in Adam the values before (n,
+ * behind two arrays): then the last float, which no record has below 0, is. */
+static bool is_gradient(const struct optimizer *o, const float *kept)
+{
+    return o->keeps_gradients && kept[o->record - 1] < 0;
+}
+
+static struct row_step step_of(const struct optimizer *o, const float *kept)
+{
+    return (struct row_step){kept[o->length], kept[o->length + 1]};
+}
+
+static void keep_gradient(const struct optimizer *o, const float *row, const float *gradient,
+                          struct row_step step, float *kept)
+{
+    const uint32_t n = o->length;
+    if (o->type->arrays > 1) floats_copy(kept + 2 * (size_t)n, row, n);
+    if (kept != gradient) floats_copy(kept, gradient, n);
+    kept[n] = step.rate;
+    kept[n + 1] = step.size;
+    kept[o->record - 1] = -1;
+}
+
+/* Of a row that nobody reads. */
+static void change_alone(const struct optimizer *o, float *row, enum row_change what,
+                         const float *values, struct row_step step, float *kept, bool is_first)
+{
+    if (kept && is_first && what == ROW_ADD && o->keeps_gradients) {
+        keep_gradient(o, row, values, step, kept);
+        kept = NULL;
+    } else if (kept && is_first) {
+        floats_zero(kept, o->record);
+    } else if (kept && is_gradient(o, kept)) {
+        o->type->note(&o->rule, step_of(o, kept), row, kept, o->length);
+    }
+    change(o, row, what, values, step, kept);
+}
+
+static void change_floats(const struct optimizer *o, float *row, enum row_change what,
+                          const float *values, struct row_step step, float *kept, bool is_first,
+                          uint64_t draw)
+{
+    (void)draw;
+#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
+    /* Types are not written for concurrent readers: floats_copy() is (floats.h). */
+    float *copy = malloc(o->stored * sizeof *copy);
+    INVARIANT(copy != NULL, "no memory for a copy of a row");
+    floats_copy(copy, row, o->stored);
+    change_alone(o, copy, what, values, step, kept, is_first);
+    floats_copy(row, copy, o->stored);
+    free(copy);
+#else
+    change_alone(o, row, what, values, step, kept, is_first);
+#endif
+}
+
+static void fold_floats(const struct optimizer *o, float *row, const float *other,
+                        const float *other_kept, float *kept, bool is_first, uint64_t draw)
+{
+    const bool steps = is_gradient(o, other_kept);
+    const struct row_step step = steps ? step_of(o, other_kept) : (struct row_step){0};
+    (void)other;
+    change_floats(o, row, steps ? ROW_ADD : ROW_MERGE, other_kept, step, kept, is_first, draw);
+}
+
+/* The record stays; a gradient is kept of the row that there is now. */
+static void refresh_floats(const struct optimizer *o, float *row, const float *values, float *kept,
+                           uint64_t draw)
+{
+    floats_copy(row, values, o->stored);
+    LOCUS_YIELD();
+    fold_floats(o, row, row, kept, is_gradient(o, kept) ? kept : NULL, true, draw);
+}
+
+static uint32_t collect_floats(const struct optimizer *o, const float *row, const float *kept,
+                               float *record)
+{
+    uint32_t floats = is_gradient(o, kept) ? o->length + OPTIMIZER_STEP_FLOATS : o->record;
+    (void)row;
+    floats_copy(record, kept, floats);
+    return floats;
+}
+
+/* ---- values of 16 bits: kept are those before the first change, then a record's state ---- */
 
 /* A row and a record as floats, of the longest or on the stack. */
 struct floats {
@@ -73,12 +149,12 @@ struct floats {
     float few[1024];
 };
 
-static void begin_floats(struct floats *f, const struct optimizer *o, uint32_t n)
+static void begin_floats(struct floats *f, const struct optimizer *o)
 {
-    size_t stored = row_type_stored(o->type, n), all = stored + row_type_record(o->type, n);
+    size_t all = (size_t)o->stored + o->record;
     f->row = all <= sizeof f->few / sizeof *f->few ? f->few : malloc(all * sizeof *f->row);
     INVARIANT(f->row != NULL, "no memory for a copy of a row");
-    f->record = f->row + stored;
+    f->record = f->row + o->stored;
 }
 
 static void end_floats(const struct floats *f)
@@ -86,122 +162,102 @@ static void end_floats(const struct floats *f)
     if (f->row != f->few) free(f->row);
 }
 
-/* Of the state, which lies behind the values. */
-static size_t state_floats(const struct optimizer *o, uint32_t n)
+static void widen(const struct optimizer *o, struct floats *f, const float *row)
 {
-    return row_type_stored(o->type, n) - n;
+    o->bf16->widen(f->row, row, o->length);
+    floats_copy(f->row + o->length, row + o->words, o->stored - o->length);
 }
 
-static void widen(const struct optimizer *o, struct floats *f, const float *row, uint32_t n)
+static void round_row(const struct optimizer *o, const struct floats *f, float *row, uint64_t draw)
 {
-    o->bf16->widen(f->row, row, n);
-    floats_copy(f->row + n, row + row_type_words(LOCUS_BF16, n), state_floats(o, n));
+    o->bf16->round(row, f->row, o->length, draw);
+    floats_copy(row + o->words, f->row + o->length, o->stored - o->length);
 }
 
-static void round_row(const struct optimizer *o, const struct floats *f, float *row, uint32_t n,
-                      uint64_t draw)
+static void change_halves(const struct optimizer *o, float *row, enum row_change what,
+                          const float *values, struct row_step step, float *kept, bool is_first,
+                          uint64_t draw)
 {
-    o->bf16->round(row, f->row, n, draw);
-    floats_copy(row + row_type_words(LOCUS_BF16, n), f->row + n, state_floats(o, n));
-}
-
-static void change_bf16(const struct optimizer *o, float *row, uint32_t n, enum row_change what,
-                        const float *values, struct row_step step, float *kept, uint64_t draw)
-{
-    size_t words = row_type_words(LOCUS_BF16, n),
-           rest = state_floats(o, n) + o->type->counts; /* of a record */
+    const uint32_t n = o->length, rest = o->record - n;
     struct floats f;
-    begin_floats(&f, o, n);
-    widen(o, &f, row, n);
-    if (kept) { /* d is not needed: optimizer_record() */
-        floats_zero(f.record, n);
-        floats_copy(f.record + n, kept + words, rest);
+    if (kept && is_first) {
+        floats_copy(kept, row, o->words);
+        floats_zero(kept + o->words, rest);
     }
-    change(o, f.row, n, what, values, step, kept ? f.record : NULL);
-    round_row(o, &f, row, n, draw);
-    if (kept) floats_copy(kept + words, f.record + n, rest);
+    if (what == ROW_SET_STORED) {
+        floats_copy(row, values, o->words + o->stored - n);
+        return;
+    }
+    begin_floats(&f, o);
+    widen(o, &f, row);
+    if (kept) { /* d is not needed: collect_halves() */
+        floats_zero(f.record, n);
+        floats_copy(f.record + n, kept + o->words, rest);
+    }
+    change(o, f.row, what, values, step, kept ? f.record : NULL);
+    round_row(o, &f, row, draw);
+    if (kept) floats_copy(kept + o->words, f.record + n, rest);
     end_floats(&f);
 }
 
-void optimizer_record(const struct optimizer *o, const float *row, uint32_t n, const float *kept,
-                      float *record)
+static uint32_t collect_halves(const struct optimizer *o, const float *row, const float *kept,
+                               float *record)
 {
     enum { MANY = 256 };
     float now[MANY];
-    size_t words = row_type_words(LOCUS_BF16, n);
-    o->bf16->widen(record, kept, n);
-    for (size_t i = 0; i < n; i += MANY) {
-        size_t count = n - i < MANY ? n - i : MANY;
+    o->bf16->widen(record, kept, o->length);
+    for (size_t i = 0; i < o->length; i += MANY) {
+        size_t count = o->length - i < MANY ? o->length - i : MANY;
         o->bf16->widen(now, row + i / 2, count);
         floats_gain_best()(record + i, record + i, now, count, false);
     }
-    floats_copy(record + n, kept + words, state_floats(o, n) + o->type->counts);
+    floats_copy(record + o->length, kept + o->words, o->record - o->length);
+    return o->record;
 }
 
-void optimizer_merge_kept(const struct optimizer *o, float *to, const float *onto, uint32_t n,
-                          const float *row, const float *kept, uint64_t draw)
+static void fold_halves(const struct optimizer *o, float *row, const float *other,
+                        const float *other_kept, float *kept, bool is_first, uint64_t draw)
 {
     struct floats f;
-    begin_floats(&f, o, n);
-    optimizer_record(o, row, n, kept, f.record);
-    widen(o, &f, onto, n);
-    o->type->merge(&o->rule, f.row, f.record, n, false);
-    round_row(o, &f, to, n, draw);
+    begin_floats(&f, o);
+    collect_halves(o, other, other_kept, f.record);
+    change_halves(o, row, ROW_MERGE, f.record, (struct row_step){0}, kept, is_first, draw);
     end_floats(&f);
 }
 
-void optimizer_change(const struct optimizer *o, float *row, uint32_t n, enum row_change what,
-                      const float *values, struct row_step step, float *kept, bool is_first,
-                      uint64_t draw)
+static void refresh_halves(const struct optimizer *o, float *row, const float *values, float *kept,
+                           uint64_t draw)
 {
-    size_t stored = row_type_stored(o->type, n);
-    if (o->bf16) {
-        size_t words = row_type_words(LOCUS_BF16, n), state = stored - n;
-        if (kept && is_first) {
-            floats_copy(kept, row, words);
-            floats_zero(kept + words, state + o->type->counts);
-        }
-        if (what == ROW_SET_STORED)
-            floats_copy(row, values, words + state);
-        else
-            change_bf16(o, row, n, what, values, step, kept, draw);
-        return;
-    }
-    if (kept && is_first) floats_zero(kept, row_type_record(o->type, n));
-#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    /* Types are not written for concurrent readers: floats_copy() is (floats.h). */
-    float *copy = malloc(stored * sizeof *copy);
-    INVARIANT(copy != NULL, "no memory for a copy of a row");
-    floats_copy(copy, row, stored);
-    change(o, copy, n, what, values, step, kept);
-    floats_copy(row, copy, stored);
-    free(copy);
-#else
-    change(o, row, n, what, values, step, kept);
-#endif
-}
-
-void optimizer_fold(const struct optimizer *o, float *row, uint32_t n, const float *other,
-                    const float *other_kept, float *kept, bool is_first, uint64_t draw)
-{
-    const struct row_step none = {0};
     struct floats f;
-    if (!o->bf16) {
-        optimizer_change(o, row, n, ROW_MERGE, other_kept, none, kept, is_first, draw);
-        return;
-    }
-    begin_floats(&f, o, n);
-    optimizer_record(o, other, n, other_kept, f.record);
-    optimizer_change(o, row, n, ROW_MERGE, f.record, none, kept, is_first, draw);
+    begin_floats(&f, o);
+    collect_halves(o, row, kept, f.record);
+    widen(o, &f, values);
+    o->type->merge(o->type, &o->rule, f.row, f.record, o->length, false);
+    round_row(o, &f, row, draw);
     end_floats(&f);
+    floats_copy(kept, values, o->words);
 }
 
-uint32_t optimizer_shorten(const struct optimizer *o, const float *row, uint32_t n, float *record)
+void optimizer_init(struct optimizer *o, const struct row_type *type, const struct locus_rule *rule,
+                    enum locus_element element, uint32_t length)
 {
-    struct row_step step = optimizer_step(o);
-    if (!optimizer_shortens(o, n) || !o->type->gradient(&o->rule, &step, row, record, n))
-        return (uint32_t)row_type_record(o->type, n);
-    record[n] = step.rate;
-    record[n + 1] = step.size;
-    return n + OPTIMIZER_STEP_FLOATS;
+    static const struct row_element floats = {change_floats, fold_floats, refresh_floats,
+                                              collect_floats},
+                                    halves = {change_halves, fold_halves, refresh_halves,
+                                              collect_halves};
+    bool are_halves = element == LOCUS_BF16;
+    *o = (struct optimizer){.type = type,
+                            .element = are_halves ? &halves : &floats,
+                            .step = type->step,
+                            .length = length,
+                            .words = row_type_words(element, length),
+                            .stored = (uint32_t)row_type_stored(type, length),
+                            .record = (uint32_t)row_type_record(type, length),
+                            .bf16 = are_halves ? bf16_best() : NULL,
+                            .rule = *rule,
+                            .rate = rule->rate,
+                            .factor = 1};
+    /* if its record is longer, and has the places */
+    o->keeps_gradients = type->note && !are_halves && length >= OPTIMIZER_STEP_FLOATS &&
+                         length + OPTIMIZER_STEP_FLOATS < o->record;
 }

@@ -9,7 +9,7 @@
 #ifndef LOCUS_STORE_OPTIMIZER_H
 #define LOCUS_STORE_OPTIMIZER_H
 
-#include "store/bf16.h"
+#include "base/floats.h"
 #include "store/row_type.h"
 
 /* What a row is given: what it adds (with an optimizer: the gradient of a step); the record of a
@@ -23,10 +23,37 @@ static inline bool row_change_sets(enum row_change change)
     return change >= ROW_SET;
 }
 
+struct optimizer;
+
+enum { OPTIMIZER_STEP_FLOATS = 2 };
+
+/* What is done to a row as it lies in memory: with values that are floats, or of 16
+ * bits. `kept`: what a replica or a worker's copy keeps for the owner, or NULL; it is empty if
+ * `is_first`, whatever is in it. `draw`: how the row rounds (floats.h). */
+struct row_element {
+    void (*change)(const struct optimizer *, float *row, enum row_change, const float *values,
+                   struct row_step, float *kept, bool is_first, uint64_t draw);
+    /* Changes it by what was kept of another copy of it. */
+    void (*fold)(const struct optimizer *, float *row, const float *other, const float *other_kept,
+                 float *kept, bool is_first, uint64_t draw);
+    /* It becomes this one, and what is kept was done to that. */
+    void (*refresh)(const struct optimizer *, float *row, const float *values, float *kept,
+                    uint64_t draw);
+    /* Writes what is kept as the record of a replica (row_type.h), or as the gradient of its only
+     * step, with rate and size behind. Returns the floats. */
+    uint32_t (*collect)(const struct optimizer *, const float *row, const float *kept,
+                        float *record);
+};
+
 /* Of a table whose rows are not sums of floats. */
 struct optimizer {
     const struct row_type *type;
+    const struct row_element *element;
+    row_step_fn *step;               /* the type's */
     const struct bf16_version *bf16; /* NULL: values are floats */
+    /* values of a row; the words that they take; floats of row and state, and of a record */
+    uint32_t length, words, stored, record;
+    bool keeps_gradients; /* a replica, of a single step */
     struct locus_rule rule;
     /* atomic: */
     float rate;   /* of this node */
@@ -35,7 +62,7 @@ struct optimizer {
 };
 
 void optimizer_init(struct optimizer *, const struct row_type *, const struct locus_rule *,
-                    enum locus_element);
+                    enum locus_element, uint32_t length);
 void optimizer_set_rate(struct optimizer *, float rate);
 void optimizer_set_steps(struct optimizer *, uint64_t steps);
 /* A call begins that makes steps: all its rows have the same number. */
@@ -57,41 +84,13 @@ static inline struct row_step optimizer_step(const struct optimizer *o)
     return (struct row_step){rate, rate * factor};
 }
 
-/* Changes a row of n values. `kept`: NULL; or what a replica keeps, which is empty if `is_first`,
- * whatever is in it: the record, or for values of 16 bits the same with the values that there were
- * before the first change instead of d. `draw`: of such values (bf16.h). */
-void optimizer_change(const struct optimizer *, float *row, uint32_t n, enum row_change,
-                      const float *values, struct row_step, float *kept, bool is_first,
-                      uint64_t draw);
-
-/* The record of a row that keeps such values. */
-void optimizer_record(const struct optimizer *, const float *row, uint32_t n, const float *kept,
-                      float *record);
-/* Makes another row of it and `onto`. */
-void optimizer_merge_kept(const struct optimizer *, float *to, const float *onto, uint32_t n,
-                          const float *row, const float *kept, uint64_t draw);
-
-/* Changes a row, as above, by what was kept of another copy of it. */
-void optimizer_fold(const struct optimizer *, float *row, uint32_t n, const float *other,
-                    const float *other_kept, float *kept, bool is_first, uint64_t draw);
-
-enum { OPTIMIZER_STEP_FLOATS = 2 };
-/* Can the record of one step be shorter as its gradient, rate and size? */
-static inline bool optimizer_shortens(const struct optimizer *o, uint32_t n)
-{
-    return o->type->gradient && !o->bf16 && n + OPTIMIZER_STEP_FLOATS < row_type_record(o->type, n);
-}
-/* Makes it so, if it is that of the row's last step. Returns the floats that there are now. */
-uint32_t optimizer_shorten(const struct optimizer *, const float *row, uint32_t n, float *record);
-
 /* A step of a row of floats that has no record. */
-static inline void optimizer_step_row(const struct optimizer *o, float *row, uint32_t n,
-                                      const float *gradient)
+static inline void optimizer_step_row(const struct optimizer *o, float *row, const float *gradient)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    optimizer_change(o, row, n, ROW_ADD, gradient, optimizer_step(o), NULL, false, 0);
+    o->element->change(o, row, ROW_ADD, gradient, optimizer_step(o), NULL, false, 0);
 #else
-    o->type->step(&o->rule, optimizer_step(o), row, gradient, n, NULL);
+    o->step(&o->rule, optimizer_step(o), row, gradient, o->length, NULL);
 #endif
 }
 

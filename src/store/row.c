@@ -49,13 +49,13 @@ static bool add_to_copy(struct copies *mine, struct row_ref s, const struct writ
     return true;
 }
 
-/* As write_at(). */
+/* As write_at(). Where rows are not sums of floats, what the function makes of the values is set. */
 static void edit_at(const struct partition *p, float *row, const struct row_edit *e, float *unsaid,
                     bool is_first, uint64_t draw)
 {
     const struct write write = {.change = ROW_SET, .values = e->scratch};
     LOCUS_YIELD();
-    if (p->bf16) { /* the values that the function makes of floats are set */
+    if (p->optimizer) {
         partition_show(p, e->scratch, row, false);
         e->change(e->context, e->scratch, p->length);
         write_at(p, row, &write, unsaid, is_first, draw);
@@ -218,8 +218,7 @@ static void partition_note_first(struct partition *p)
     uint8_t is_array = false;
     __atomic_compare_exchange_n(&p->is_array, &is_array, true, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
-    if (p->has_one_writer && p->has_one_shard && !p->bf16)
-        __atomic_store_n(&p->plain, p->optimizer ? PLAIN_STEPS : PLAIN_SUMS, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->plain, p->plain_when_full, __ATOMIC_RELEASE);
 }
 
 /* The first write of a row: it gets a slot. The key is latched; w is its word. */
@@ -279,7 +278,7 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
 {
     const struct partition *p = s.partition;
     if (change == ROW_ADD && p->optimizer && !p->bf16 && directory_is_own_stepped(w)) {
-        optimizer_step_row(p->optimizer, row_at(s, w), p->length, values);
+        optimizer_step_row(p->optimizer, row_at(s, w), values);
         row_publish(row_ref_word(s), w);
         return 0;
     }
@@ -329,18 +328,11 @@ int row_step(struct row_ref s, const float *gradient, struct row_step step)
 /* A row that nobody else changes, for a caller's function: as in row_edit_at(). */
 static const float *to_show(const struct partition *p, const float *row, float *copy)
 {
-    if (p->bf16) {
-        partition_show(p, copy, row, false);
-        return copy;
-    }
-#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    floats_copy(copy, row, p->length);
-    return copy;
-#else
-    (void)p;
-    (void)copy;
-    return row;
+#if !defined(LOCUS_TSAN) && !defined(LOCUS_FIBERS)
+    if (!p->bf16) return row;
 #endif
+    partition_show(p, copy, row, false);
+    return copy;
 }
 
 /* The values of a latched row. */
@@ -437,9 +429,7 @@ int row_take(struct mover *m, struct row_ref s, float *values, bool *written, di
     else if (values)
         floats_zero(values, s.partition->stored);
     LOCUS_YIELD();
-    directory_publish(row_ref_word(s), next);
-    row_ref_moved(s);
-    row_ref_touched(s);
+    publish_moved(s, next);
     LOCUS_YIELD();
     if (*written) mover_free(m, s.partition, directory_slot(w));
     return 0;
@@ -451,22 +441,15 @@ bool row_take_empty(struct row_ref s, directory_word next)
     LOCUS_YIELD();
     if (directory_is_latched(w) || row_word_is_written(s, w) || !row_ref_is_here(s, w))
         return false;
-    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return false;
-    row_ref_moved(s);
+    if (!try_move(s, w, next)) return false;
     row_ref_touched(s);
     return true;
 }
 
 bool row_take_unchanged(struct mover *m, struct row_ref s, directory_word then, directory_word next)
 {
-    directory_word w = then;
     LOCUS_YIELD();
-    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return false;
-    row_ref_moved(s);
+    if (!try_move(s, then, next)) return false;
     mover_free(m, s.partition, directory_slot(then));
     return true;
 }
@@ -475,9 +458,7 @@ int row_put(struct row_ref s, const float *values)
 {
     if (row_ref_is_here(s, directory_load(row_ref_word(s)))) return -EEXIST;
     if (!values) {
-        directory_publish(row_ref_word(s), directory_empty());
-        row_ref_moved(s);
-        row_ref_touched(s);
+        publish_moved(s, directory_empty());
         return 0;
     }
     uint64_t slot = slab_take(&s.partition->slab, own_slot(s));
@@ -485,8 +466,6 @@ int row_put(struct row_ref s, const float *values)
     LOCUS_YIELD();
     fill_slot(s.partition, slot, values);
     LOCUS_YIELD();
-    directory_publish(row_ref_word(s), main_word(s.partition, slot, fresh_version(s.partition)));
-    row_ref_moved(s);
-    row_ref_touched(s);
+    publish_moved(s, main_word(s.partition, slot, fresh_version(s.partition)));
     return 0;
 }

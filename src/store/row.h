@@ -1,5 +1,5 @@
 /*
- * row.h - operations on the row of one key: read, add, set, edit, view, take out, put in.
+ * row.h - operations on rows: read, add, set, edit, view, take out, put in; the same for many keys.
  *
  * Every read and write of a key is atomic. A reader copies without a latch and writes no shared
  * memory: if the directory word is the same before and after, the copy is consistent. After a
@@ -22,6 +22,8 @@
  *
  * Where several workers write a row at the same time, each has a copy of it (copies.h). So those of
  * a worker name its copies: `mine`, NULL for a worker without, and for a thread that is none.
+ *
+ * A batch of keys is a pipeline: words and rows are prefetched while earlier keys are accessed.
  *
  * Callers   workers (any thread) for read, add, set, edit, view; a shard's mover alone for take and
  *           put of its keys
@@ -255,32 +257,7 @@ static inline __attribute__((always_inline)) void row_step_at(const struct parti
 #endif
     if (gradient) gradient(context, values, scratch, p->length);
     optimizer_begin_step(p->optimizer);
-    optimizer_step_row(p->optimizer, row, p->length, scratch);
-}
-
-static inline __attribute__((always_inline)) void row_step_along_at(const struct partition *p,
-                                                                    float *row,
-                                                                    const struct row_direction *d,
-                                                                    float *scratch)
-{
-#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    row_step_at(p, row, row_along, (void *)(uintptr_t)d, scratch);
-#else
-    (void)scratch;
-    optimizer_begin_step(p->optimizer);
-    p->optimizer->type->along(&p->optimizer->rule, optimizer_step(p->optimizer), row, *d,
-                              p->length);
-#endif
-}
-
-static inline __attribute__((always_inline)) void row_step_by(const struct partition *p, float *row,
-                                                              row_gradient_fn *gradient,
-                                                              void *context, float *scratch)
-{
-    if (gradient == row_along)
-        row_step_along_at(p, row, context, scratch);
-    else
-        row_step_at(p, row, gradient, context, scratch);
+    optimizer_step_row(p->optimizer, row, scratch);
 }
 
 /* A step in place of a main copy while no writer is at work, and nobody need be told: no other node
@@ -290,7 +267,7 @@ static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
                                                                void *context, float *scratch)
 {
     if (partition_plain(s.partition) == PLAIN_STEPS) {
-        row_step_by(s.partition, row_ref_array_row(s), gradient, context, scratch);
+        row_step_at(s.partition, row_ref_array_row(s), gradient, context, scratch);
         return true;
     }
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -298,7 +275,7 @@ static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
     if (s.partition->bf16) return false;
     if (__builtin_expect(!directory_is_own_stepped(w) || !row_try_latch(s, word, w), 0))
         return false;
-    row_step_by(s.partition, row_at(s, w), gradient, context, scratch);
+    row_step_at(s.partition, row_at(s, w), gradient, context, scratch);
     row_publish(word, w);
     return true;
 }
@@ -438,8 +415,8 @@ static inline bool row_is_dirty(struct row_ref s)
     bool is_held = directory_is_copied(w) ? w & DIRECTORY_WANTED : directory_is_latched(w);
     return is_held || w & DIRECTORY_DIRTY;
 }
-/* Takes these updates out, and leaves none. Returns the floats that it wrote: a record, or what
- * optimizer_shorten() made of it; 0 with updates NULL. */
+/* Takes these updates out, and leaves none. Returns the floats that it wrote: a record, or the
+ * gradient of the only step (optimizer.h); 0 with updates NULL. */
 uint32_t row_collect(struct row_ref, float *updates);
 /* Ends a replica without such updates. false: it has some, or a writer is at work, and nothing was
  * done. */
@@ -451,5 +428,46 @@ uint32_t row_forget(struct mover *, struct row_ref, float *updates, directory_wo
 int row_promote(struct mover *, struct row_ref, const float *values);
 /* The replica itself becomes the main copy. */
 int row_promote_as_it_is(struct mover *, struct row_ref);
+
+/*
+ * Many keys, and fetching ahead (rows.c).
+ */
+
+/* For one key alone, before a write looks at its word: prefetches the word and, if its place
+ * follows from the key, the row. A locked instruction waits for all earlier stores, and later loads
+ * wait for it; without the prefetch, word and row would be loaded one after the other. */
+void row_fetch_to_write(struct row_ref);
+
+/* Prefetches the word for an access soon; in a cluster of one the row as well, from its home
+ * slot. */
+void rows_fetch(const struct store *, const locus_key *keys, size_t n);
+/* A moment later, when the word has arrived: prefetches the row to which the word points; of a
+ * replica also its updates. */
+void rows_fetch_found(const struct store *, const locus_key *keys, size_t n);
+void row_fetch_found(struct row_ref);
+/* The word alone. */
+static inline void word_fetch(struct row_ref s)
+{
+    __builtin_prefetch(row_ref_word(s), 0, 3);
+}
+
+/*
+ * The same for n keys, with rows one after the other, and prefetching. Keys must be in range. Does
+ * all keys that are here. Returns how many are not (or found no memory: then *rc is -ENOMEM) and,
+ * if `missed` is not NULL, their positions. Adds to *replicas how many were done on replicas.
+ */
+struct missed_row {
+    size_t position; /* in keys */
+    size_t offset;   /* in values, in floats */
+};
+size_t rows_read(const struct store *, struct copies *mine, const locus_key *keys, size_t n,
+                 float *values, struct missed_row *missed, size_t *replicas);
+size_t rows_write(const struct store *, struct copies *mine, const locus_key *keys, size_t n,
+                  const float *values, enum row_change, struct missed_row *missed, size_t *replicas,
+                  int *rc);
+/* The same of rows with their state, without fetching ahead: with `sets`, `rows`
+ * written. */
+size_t rows_access_stored(const struct store *, const locus_key *keys, size_t n, float *rows,
+                          bool sets, struct missed_row *missed, size_t *replicas, int *rc);
 
 #endif

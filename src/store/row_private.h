@@ -6,7 +6,7 @@
 #ifndef LOCUS_STORE_ROW_PRIVATE_H
 #define LOCUS_STORE_ROW_PRIVATE_H
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "store/change.h"
 #include "store/row.h"
 
@@ -80,6 +80,24 @@ static inline uint64_t take_pair(struct row_ref s)
     uint64_t pair =
         slab_take(&s.partition->pairs, elsewhere && s.partition->foresees ? slot / 2 : SLAB_NONE);
     return pair == SLAB_NONE ? SLAB_NONE : s.partition->first_pair + 2 * pair;
+}
+
+/* For the shard: the row, or a replica, comes or leaves with this word. */
+static inline void publish_moved(struct row_ref s, directory_word next)
+{
+    directory_publish(row_ref_word(s), next);
+    row_ref_moved(s);
+    row_ref_touched(s);
+}
+
+/* It leaves, if its word is still w. */
+static inline bool try_move(struct row_ref s, directory_word w, directory_word next)
+{
+    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    row_ref_moved(s);
+    return true;
 }
 
 /* Each time a row arrives, its version begins far from the last one: a reader that began before the

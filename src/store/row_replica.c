@@ -89,10 +89,7 @@ int row_replicate(struct row_ref s, const float *values)
     LOCUS_YIELD();
     if (values) fill_slot(s.partition, slot, values);
     LOCUS_YIELD();
-    directory_publish(row_ref_word(s),
-                      directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
-    row_ref_moved(s);
-    row_ref_touched(s);
+    publish_moved(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
     return 0;
 }
 
@@ -117,32 +114,23 @@ int row_ensure_replica(struct row_ref s)
 static void merge_updates(struct row_ref s, float *row, directory_word w)
 {
     const struct partition *p = s.partition;
-    const float *unsaid = unsaid_row(p, w);
     if (!(w & DIRECTORY_DIRTY)) return;
-    if (p->optimizer)
-        optimizer_fold(p->optimizer, row, p->length, slot_row(p, w), unsaid, NULL, false,
-                       draw_of(s, w));
-    else
-        p->gain(row, unsaid, slot_row(p, w), p->length, true);
+    fold_at(p, row, slot_row(p, w), unsaid_row(p, w), NULL, false, draw_of(s, w));
 }
 
 /* The same where the replica is; the row it was before the first change is the new one, too. */
 static void refresh_dirty(struct row_ref s, directory_word w, const float *values)
 {
     const struct partition *p = s.partition;
+    const struct optimizer *o = p->optimizer;
     float *row = slot_row(p, w), *unsaid = unsaid_row(p, w);
-    if (p->bf16) {
-        optimizer_merge_kept(p->optimizer, row, values, p->length, row, unsaid, draw_of(s, w));
-        floats_copy(unsaid, values, p->packed);
+    if (o) {
+        o->element->refresh(o, row, values, unsaid, draw_of(s, w));
         return;
     }
-    if (!p->optimizer) p->gain(unsaid, unsaid, row, p->length, false);
-    floats_copy(row, values, p->stored);
+    p->gain(unsaid, unsaid, row, p->length, false);
+    floats_copy(row, values, p->length);
     LOCUS_YIELD();
-    if (p->optimizer) {
-        merge_updates(s, row, w);
-        return;
-    }
     p->add(row, unsaid, p->length);
     floats_copy(unsaid, values, p->length);
 }
@@ -163,19 +151,15 @@ void row_refresh(struct row_ref s, const float *values)
 static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
 {
     const struct partition *p = s.partition;
+    const struct optimizer *o = p->optimizer;
     uint32_t floats = updates ? p->record : 0;
-    bool is_dirty = w & DIRECTORY_DIRTY;
-    if (updates && !is_dirty)
+    if (updates && !(w & DIRECTORY_DIRTY))
         floats_zero(updates, floats);
-    else if (updates && p->bf16)
-        optimizer_record(p->optimizer, slot_row(p, w), p->length, unsaid_row(p, w), updates);
-    else if (updates && p->optimizer)
-        floats_copy(updates, unsaid_row(p, w), floats);
+    else if (updates && o)
+        floats = o->element->collect(o, slot_row(p, w), unsaid_row(p, w), updates);
     else if (updates)
         p->gain(updates, unsaid_row(p, w), slot_row(p, w), p->length, false);
     LOCUS_YIELD();
-    if (updates && is_dirty && p->optimizer)
-        floats = optimizer_shorten(p->optimizer, slot_row(p, w), p->length, updates);
     return floats;
 }
 
@@ -194,10 +178,7 @@ bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
     LOCUS_YIELD();
     if (directory_is_copied(w)) copies_end(s);
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
-    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return false;
-    row_ref_moved(s);
+    if (!try_move(s, w, next)) return false;
     if (directory_has_row(w)) mover_free(m, s.partition, directory_slot(w));
     return true;
 }

@@ -1,14 +1,13 @@
 #include "store/row_type.h"
 
 #include <math.h>
-#include <string.h>
 
 /*
  * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
  * instruction sets: VERSION() at the end. All give the same, to the bit, because nothing is
  * contracted, so nodes with other processors step alike.
  *
- * In a step: row w, gradient g, of n floats each; d: the record, or NULL.
+ * In a step: row w, gradient g, of n floats each; d: the record, or NULL. Notes are rare.
  */
 #define INLINE static inline __attribute__((always_inline))
 /* The arrays of a loop do not overlap, although the state lies behind the values. */
@@ -29,90 +28,72 @@ static double power(double base, double count)
     return product;
 }
 
-/* What is pushed is a direction, as it is. */
-INLINE struct row_direction pushed(const float *gradient)
-{
-    return (struct row_direction){.values = gradient, .scale = 1};
-}
-
-INLINE float gradient_at(struct row_direction g, const float *w, size_t i)
-{
-    return g.decay != 0 ? g.scale * g.values[i] + g.decay * w[i] : g.scale * g.values[i];
-}
-
-void row_along(void *direction, const float *values, float *gradient, uint32_t length)
-{
-    const struct row_direction g = *(const struct row_direction *)direction;
-    LOOP for (size_t i = 0; i < length; i++) gradient[i] = gradient_at(g, values, i);
-}
+/* ---- records: sums, or of what keeps a part of itself in each step what its steps make of it ---- */
 
 INLINE void add(float *restrict to, const float *restrict from, size_t n)
 {
     LOOP for (size_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* What `count` steps make of a state that keeps a part of itself in each, and takes that much. */
-INLINE void carry(float *restrict to, float part, float count, float take,
+/* `both`: that step took all, and not the rest of `part`. */
+INLINE void carry(float *restrict to, float part, float count, bool both,
                   const float *restrict from, size_t n)
 {
-    float keep = (float)power(part, count);
+    float keep = (float)power(part, count), take = both ? 1 : 1 - part;
     LOOP for (size_t i = 0; i < n; i++) to[i] = keep * to[i] + take * from[i];
+}
+
+INLINE void merge(const struct row_type *t, const struct locus_rule *rule, float *to,
+                  const float *record, size_t n, bool both)
+{
+    const size_t stored = row_type_stored(t, (uint32_t)n);
+    const float count = record[stored - !t->counts];
+    add(to, record, t->counts ? n : stored);
+    if (rule->momentum != 0) carry(to + n, rule->momentum, count, true, record + n, n);
+    if (rule->beta1 != 0) carry(to + n, rule->beta1, count, both, record + n, n);
+    if (rule->beta2 != 0) carry(to + 2 * n, rule->beta2, count, both, record + 2 * n, n);
+    if (both && t->counts) to[stored] += count;
 }
 
 /* ---- SGD ---- */
 
-INLINE void descend(float rate, float *restrict w, struct row_direction g, size_t n,
-                    float *restrict d)
+INLINE void descend(float rate, float *restrict w, const float *g, size_t n, float *restrict d)
 {
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float by = -rate * gradient_at(g, w, i);
+        float by = -rate * g[i];
         w[i] += by;
         if (d) d[i] += by;
     }
 }
 
-INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w,
-                     struct row_direction g, size_t n, float *d)
+INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
 {
     (void)rule;
     descend(step.rate, w, g, n, d);
 }
 
-INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, n);
-}
-
 /* ---- no optimizer ---- */
 
-INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w,
-                     struct row_direction g, size_t n, float *d)
+INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
 {
     (void)rule;
     (void)step;
-    LOOP for (size_t i = 0; i < n; i++)
-    {
-        float by = gradient_at(g, w, i);
-        w[i] += by;
-        if (d) d[i] += by;
-    }
+    descend(-1, w, g, n, d);
 }
-
-#define sum_merge sgd_merge
 
 /* ---- momentum: the state is that of the gradients ---- */
 
 INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
-                          struct row_direction g, size_t n, float *restrict d)
+                          const float *g, size_t n, float *restrict d)
 {
     float *restrict u = w + n, *restrict c = d ? d + n : NULL;
     float keep = rule->momentum, rate = step.rate;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float x = gradient_at(g, w, i);
+        float x = g[i];
         u[i] = keep * u[i] + x;
         float by = -rate * u[i];
         w[i] += by;
@@ -123,36 +104,30 @@ INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, f
     if (d) d[2 * n]++;
 }
 
-INLINE void momentum_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                           bool both)
+static void momentum_note(const struct locus_rule *rule, struct row_step step, const float *w,
+                          float *kept, uint32_t n)
 {
-    add(w, d, n);
-    carry(w + n, rule->momentum, d[2 * n], 1, d + n, n);
-    if (both) w[2 * n] += d[2 * n];
-}
-
-INLINE bool momentum_gradient(const struct locus_rule *rule, struct row_step *step,
-                              const float *restrict w, float *restrict d, size_t n)
-{
-    const float *restrict u = w + n;
-    float rate = step->rate;
-    int differ = d[2 * n] != 1;
+    const float *u = w + n;
+    float *c = kept + n;
     (void)rule;
-    LOOP for (size_t i = 0; i < n; i++) differ |= -rate * u[i] != d[i];
-    if (!differ) memcpy(d, d + n, n * sizeof *d);
-    return !differ;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        c[i] = kept[i];
+        kept[i] = -step.rate * u[i];
+    }
+    kept[2 * n] = 1;
 }
 
 /* ---- AdaGrad: the state is the sums of squares ---- */
 
 INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
-                         struct row_direction g, size_t n, float *restrict d)
+                         const float *g, size_t n, float *restrict d)
 {
     float *restrict s = w + n, *restrict c = d ? d + n : NULL;
     float rate = step.rate, epsilon = rule->epsilon;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float x = gradient_at(g, w, i), square = x * x;
+        float x = g[i], square = x * x;
         s[i] += square;
         float by = -rate * x / (sqrtf(s[i]) + epsilon);
         w[i] += by;
@@ -162,30 +137,17 @@ INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, fl
     }
 }
 
-INLINE void adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                          bool both)
+static void adagrad_note(const struct locus_rule *rule, struct row_step step, const float *w,
+                         float *kept, uint32_t n)
 {
-    (void)rule;
-    (void)both;
-    add(w, d, 2 * n);
-}
-
-/* In floats the root of a square is what was squared, unless that square is out of range. */
-INLINE bool adagrad_gradient(const struct locus_rule *rule, struct row_step *step,
-                             const float *restrict w, float *restrict d, size_t n)
-{
-    const float *restrict s = w + n, *restrict c = d + n;
-    float rate = step->rate, epsilon = rule->epsilon;
-    int differ = 0;
+    const float *s = w + n;
+    float *c = kept + n;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float g = copysignf(sqrtf(c[i]), -d[i]);
-        differ |= (g * g != c[i]) | (-rate * g / (sqrtf(s[i]) + epsilon) != d[i]);
-        differ |= (d[i] == 0) & (c[i] != 0); /* too small a step to have a sign */
+        float x = kept[i];
+        c[i] = x * x;
+        kept[i] = -step.rate * x / (sqrtf(s[i]) + rule->epsilon);
     }
-    if (differ) return false;
-    LOOP for (size_t i = 0; i < n; i++) d[i] = copysignf(sqrtf(c[i]), -d[i]);
-    return true;
 }
 
 /* ---- row-wise AdaGrad: one sum, behind the values ---- */
@@ -195,26 +157,22 @@ INLINE bool adagrad_gradient(const struct locus_rule *rule, struct row_step *ste
 enum { LANES = 8 };
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
-INLINE void add_squares(lanes *sums, struct row_direction g, const float *w, size_t i)
+INLINE void add_squares(lanes *sums, const float *g)
 {
-    lanes x = g.scale * *(const lanes *)(g.values + i);
-    if (g.decay != 0) x += g.decay * *(const lanes *)(w + i);
+    lanes x = *(const lanes *)g;
     *sums += x * x;
 }
 
-INLINE float mean_square(struct row_direction g, const float *w, size_t n)
+INLINE float mean_square(const float *g, size_t n)
 {
     lanes even = {0}, odd = {0};
     float sum = 0;
     size_t i = 0;
     for (; i + 2 * LANES <= n; i += 2 * LANES) {
-        add_squares(&even, g, w, i);
-        add_squares(&odd, g, w, i + LANES);
+        add_squares(&even, g + i);
+        add_squares(&odd, g + i + LANES);
     }
-    for (; i < n; i++) {
-        float x = gradient_at(g, w, i);
-        sum += x * x;
-    }
+    for (; i < n; i++) sum += g[i] * g[i];
     even += odd;
     sum += ((even[0] + even[4]) + (even[2] + even[6])) +
            ((even[1] + even[5]) + (even[3] + even[7]));
@@ -222,20 +180,12 @@ INLINE float mean_square(struct row_direction g, const float *w, size_t n)
 }
 
 INLINE void row_adagrad_step(const struct locus_rule *rule, struct row_step step, float *w,
-                             struct row_direction g, size_t n, float *d)
+                             const float *g, size_t n, float *d)
 {
-    float square = mean_square(g, w, n);
+    float square = mean_square(g, n);
     w[n] += square;
     if (d) d[n] += square;
     descend(step.rate / (sqrtf(w[n]) + rule->epsilon), w, g, n, d);
-}
-
-INLINE void row_adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
-                              bool both)
-{
-    (void)rule;
-    (void)both;
-    add(w, d, n + 1);
 }
 
 /* ---- Adam: the state is both moments, and a record has sums of what they take a part of ---- */
@@ -246,17 +196,17 @@ static float adam_factor(const struct locus_rule *rule, uint64_t number)
                    (1 - power(rule->beta1, (double)number)));
 }
 
-/* `shrink`: the part of the values that goes with the step. */
-INLINE void step_moments(const struct locus_rule *rule, struct row_step step, float shrink,
-                         float *restrict w, struct row_direction g, size_t n, float *restrict d)
+/* AdamW's has a decay: a part of the values goes with the step. */
+INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
+                      const float *g, size_t n, float *restrict d)
 {
     float *restrict m = w + n, *restrict v = w + 2 * n;
     float *restrict c = d ? d + n : NULL, *restrict e = d ? d + 2 * n : NULL;
     float keep1 = rule->beta1, keep2 = rule->beta2, take1 = 1 - keep1, take2 = 1 - keep2;
-    float size = step.size, epsilon = rule->epsilon;
+    float size = step.size, epsilon = rule->epsilon, shrink = step.rate * rule->decay;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float x = gradient_at(g, w, i), square = x * x;
+        float x = g[i], square = x * x;
         m[i] = keep1 * m[i] + take1 * x;
         v[i] = keep2 * v[i] + take2 * square;
         float by = -size * m[i] / (sqrtf(v[i]) + epsilon) - shrink * w[i];
@@ -269,102 +219,21 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
     if (d) d[3 * n]++;
 }
 
-INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w,
-                      struct row_direction g, size_t n, float *d)
+/* Behind the gradient are the values before: a part of them went with the step. */
+static void adam_note(const struct locus_rule *rule, struct row_step step, const float *w,
+                      float *kept, uint32_t n)
 {
-    step_moments(rule, step, 0, w, g, n, d);
-}
-
-INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
-{
-    float take1 = both ? 1 : 1 - rule->beta1, take2 = both ? 1 : 1 - rule->beta2;
-    add(w, d, n);
-    carry(w + n, rule->beta1, d[3 * n], take1, d + n, n);
-    carry(w + 2 * n, rule->beta2, d[3 * n], take2, d + 2 * n, n);
-    if (both) w[3 * n] += d[3 * n];
-}
-
-/* What a value was before a change by d made it w. `off`: how far from that it may be, as more than
- * one float gives w where floats are denser, and if the sum is rounded from just between two. */
-INLINE float before(float w, float d, float *off)
-{
-    float x = w - d, spacing, error = fabsf((w - x) - d);
-    uint32_t bits_w, bits_x;
-    memcpy(&bits_w, &w, sizeof w);
-    memcpy(&bits_x, &x, sizeof x);
-    uint32_t exponent = bits_w & 0x7F800000;
-    memcpy(&spacing, &exponent, sizeof spacing);
-    spacing *= 0x1p-23f;
-    *off = (bits_w ^ bits_x) >> 23 || 2 * error >= spacing ? spacing : 0;
-    return x;
-}
-
-/* Are these the changes of a step of that size? */
-INLINE bool are_steps(const struct locus_rule *rule, float size, float shrink,
-                      const float *restrict w, const float *restrict d, size_t n)
-{
-    const float *restrict m = w + n, *restrict v = w + 2 * n;
-    float epsilon = rule->epsilon;
-    int differ = 0;
+    (void)rule;
+    (void)step;
+    float *c = kept + n, *e = kept + 2 * (size_t)n;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float by = -size * m[i] / (sqrtf(v[i]) + epsilon), off;
-        if (shrink == 0) {
-            differ |= by != d[i];
-            continue;
-        }
-        float x = before(w[i], d[i], &off);
-        differ |= (by - shrink * (x - off) != d[i]) | (by - shrink * (x + off) != d[i]);
+        float x = kept[i];
+        kept[i] = w[i] == e[i] ? 0 : w[i] - e[i];
+        c[i] = x;
+        e[i] = x * x;
     }
-    return !differ;
-}
-
-/* The node has made more steps since, of other sizes: the size of this one is what gives its
- * changes. From one of them it follows but for rounding. */
-INLINE bool moments_gradient(const struct locus_rule *rule, struct row_step *step, float shrink,
-                             const float *restrict w, float *restrict d, size_t n)
-{
-    enum { ROUNDINGS = 3 };
-    const float *m = w + n, *v = w + 2 * n;
-    float most = 0, size = 0;
-    if (d[3 * n] != 1) return false;
-    for (size_t i = 0; i < n; i++) {
-        float by = d[i] + shrink * (w[i] - d[i]);
-        if (fabsf(by) <= fabsf(most)) continue;
-        most = by;
-        size = -by * (sqrtf(v[i]) + rule->epsilon) / m[i];
-    }
-    if (most == 0) return false;
-    for (int i = 0; i < ROUNDINGS; i++) size = nextafterf(size, 0);
-    for (int i = 0; i <= 2 * ROUNDINGS; i++) {
-        if (are_steps(rule, size, shrink, w, d, n)) {
-            memcpy(d, d + n, n * sizeof *d);
-            step->size = size;
-            return true;
-        }
-        size = nextafterf(size, INFINITY);
-    }
-    return false;
-}
-
-INLINE bool adam_gradient(const struct locus_rule *rule, struct row_step *step, const float *w,
-                          float *d, size_t n)
-{
-    return moments_gradient(rule, step, 0, w, d, n);
-}
-
-INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
-                       struct row_direction g, size_t n, float *d)
-{
-    step_moments(rule, step, step.rate * rule->decay, w, g, n, d);
-}
-
-#define adamw_merge adam_merge
-
-INLINE bool adamw_gradient(const struct locus_rule *rule, struct row_step *step, const float *w,
-                           float *d, size_t n)
-{
-    return moments_gradient(rule, step, step->rate * rule->decay, w, d, n);
+    kept[3 * n] = 1;
 }
 
 /* ---- versions ---- */
@@ -376,46 +245,24 @@ INLINE bool adamw_gradient(const struct locus_rule *rule, struct row_step *step,
                                              float *record) \
     { \
         if (record) \
-            name##_step(rule, step, row, pushed(gradient), n, record); \
+            name##_step(rule, step, row, gradient, n, record); \
         else \
-            name##_step(rule, step, row, pushed(gradient), n, NULL); \
-    } \
-    target static void name##_along_##version(const struct locus_rule *rule, struct row_step step, \
-                                              float *row, struct row_direction g, uint32_t n) \
-    { \
-        struct row_direction alone = {g.values, g.scale, 0}; \
-        if (g.decay != 0) \
-            name##_step(rule, step, row, g, n, NULL); \
-        else \
-            name##_step(rule, step, row, alone, n, NULL); \
-    } \
-    target static void name##_merge_##version(const struct locus_rule *rule, float *to, \
-                                              const float *record, uint32_t n, bool both) \
-    { \
-        name##_merge(rule, to, record, n, both); \
+            name##_step(rule, step, row, gradient, n, NULL); \
     }
-#define GRADIENT(name, version, target) \
-    target static bool name##_gradient_##version(const struct locus_rule *rule, \
-                                                 struct row_step *step, const float *row, \
-                                                 float *record, uint32_t n) \
-    { \
-        return name##_gradient(rule, step, row, record, n); \
-    }
-#define OF(name, version) \
-    .step = name##_step_##version, .along = name##_along_##version, .merge = name##_merge_##version
+#define OF(name, version) .step = name##_step_##version, .merge = merge_##version
 
 #define VERSION(version, target) \
+    target static void merge_##version(const struct row_type *t, const struct locus_rule *rule, \
+                                       float *to, const float *record, uint32_t n, bool both) \
+    { \
+        merge(t, rule, to, record, n, both); \
+    } \
     FUNCTIONS(sum, version, target) \
     FUNCTIONS(sgd, version, target) \
     FUNCTIONS(momentum, version, target) \
     FUNCTIONS(adagrad, version, target) \
-    GRADIENT(momentum, version, target) \
-    GRADIENT(adagrad, version, target) \
-    GRADIENT(adam, version, target) \
-    GRADIENT(adamw, version, target) \
     FUNCTIONS(row_adagrad, version, target) \
     FUNCTIONS(adam, version, target) \
-    FUNCTIONS(adamw, version, target) \
     static const struct row_type version[] = { \
         [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, version)}, \
         [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
@@ -423,12 +270,12 @@ INLINE bool adamw_gradient(const struct locus_rule *rule, struct row_step *step,
                             .usual = {.rate = 1e-3f, .momentum = 0.9f}, \
                             .arrays = 1, \
                             .counts = true, \
-                            .gradient = momentum_gradient_##version, \
+                            .note = momentum_note, \
                             OF(momentum, version)}, \
         [LOCUS_ADAGRAD] = {.name = "LOCUS_ADAGRAD", \
                            .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
                            .arrays = 1, \
-                           .gradient = adagrad_gradient_##version, \
+                           .note = adagrad_note, \
                            OF(adagrad, version)}, \
         [LOCUS_ROW_ADAGRAD] = {.name = "LOCUS_ROW_ADAGRAD", \
                                .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
@@ -440,7 +287,7 @@ INLINE bool adamw_gradient(const struct locus_rule *rule, struct row_step *step,
              .arrays = 2, \
              .counts = true, \
              .factor = adam_factor, \
-             .gradient = adam_gradient_##version, \
+             .note = adam_note, \
              OF(adam, version)}, \
         [LOCUS_ADAMW] = {.name = "LOCUS_ADAMW", \
                          .usual = {.rate = 1e-3f, \
@@ -451,8 +298,8 @@ INLINE bool adamw_gradient(const struct locus_rule *rule, struct row_step *step,
                          .arrays = 2, \
                          .counts = true, \
                          .factor = adam_factor, \
-                         .gradient = adamw_gradient_##version, \
-                         OF(adamw, version)}, \
+                         .note = adam_note, \
+                         OF(adam, version)}, \
     };
 
 VERSION(plain, )

@@ -8,13 +8,13 @@
  * of each array or number of the state, and, where something decays, k. The owner merges it into
  * whatever it has by then: values += d, m = b^k m + c. (Of Adam's moments, which take a part of a
  * gradient, c is the sum of the whole ones.) So the state ends as in one serial order of all steps
- * of all nodes. The record of one step has half the floats or a third as its gradient, with which
- * the owner makes the step itself.
+ * of all nodes. Of a single step a replica keeps the gradient, which is half of a record or a third,
+ * and the owner makes the step itself.
  *
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
  *   record  the same with changes instead (d, c), then k as a float if `counts`
  *
- * Values may be of 16 bits in memory (bf16.h): then these functions have them as floats
+ * Values may be of 16 bits in memory (floats.h): then these functions have them as floats
  * (optimizer.h).
  *
  * Each step is torch's: SGD with and without momentum (no dampening), Adagrad, SparseAdam; AdamW is
@@ -41,14 +41,10 @@ struct row_step {
     float rate, size;
 };
 
-/* A gradient that is not written anywhere: scale * values + decay * row. */
-struct row_direction {
-    const float *values;
-    float scale, decay;
-};
-/* Writes it, of a row's values, into an array that overlaps neither: a function for
- * locus_step_local(). */
-void row_along(void *direction, const float *values, float *gradient, uint32_t length);
+/* One step. `record` NULL: nobody must be told; otherwise the step comes after those that are in
+ * it. A record of zeros is one of no step. */
+typedef void row_step_fn(const struct locus_rule *, struct row_step, float *row,
+                         const float *gradient, uint32_t n, float *record);
 
 struct row_type {
     const char *name;        /* of the constant in locus.h */
@@ -57,20 +53,14 @@ struct row_type {
     bool counts;             /* a record has k */
     /* What the rate is multiplied by, in the node's step with this number, from 1. NULL: 1 */
     float (*factor)(const struct locus_rule *, uint64_t number);
-    /* One step. `record` NULL: nobody must be told; otherwise the step comes after those that are
-     * in it. A record of zeros is one of no step. */
-    void (*step)(const struct locus_rule *, struct row_step, float *row, const float *gradient,
-                 uint32_t n, float *record);
-    /* The same step with such a gradient, of a row without a record. */
-    void (*along)(const struct locus_rule *, struct row_step, float *row, struct row_direction,
-                  uint32_t n);
+    row_step_fn *step;
     /* A row takes the steps of the record; or, if `both` are one, another record does. */
-    void (*merge)(const struct locus_rule *, float *to, const float *record, uint32_t n, bool both);
-    /* The record of the row's last steps becomes the gradient of one: with this rate, and the size
-     * that is put there. false: that would not give the row that there is; the record is as it was.
-     * NULL: never. */
-    bool (*gradient)(const struct locus_rule *, struct row_step *, const float *row, float *record,
-                     uint32_t n);
+    void (*merge)(const struct row_type *, const struct locus_rule *, float *to,
+                  const float *record, uint32_t n, bool both);
+    /* What is kept of the one step that led to this row becomes its record (optimizer.c). NULL:
+     * steps have no records longer than their gradients. */
+    void (*note)(const struct locus_rule *, struct row_step, const float *row, float *kept,
+                 uint32_t n);
 };
 
 /* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first adds: version 0,

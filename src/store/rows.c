@@ -1,4 +1,4 @@
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 

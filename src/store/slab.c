@@ -1,8 +1,8 @@
 #include "store/slab.h"
 
 #include "base/error.h"
-#include "base/latch.h"
 #include "base/memory.h"
+#include "base/sync.h"
 
 /* Slots beside those of the keys: address space, until rows need them. */
 #ifdef LOCUS_FIBERS

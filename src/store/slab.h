@@ -21,7 +21,7 @@
 #ifndef LOCUS_STORE_SLAB_H
 #define LOCUS_STORE_SLAB_H
 
-#include "base/bitset.h"
+#include "base/sets.h"
 
 #include <stddef.h>
 #include <stdint.h>

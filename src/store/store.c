@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,7 +66,6 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
     p->has_one_writer = s->has_one_writer;
-    p->has_one_shard = k->shards == 1;
     p->add = floats_add_best();
     p->gain = floats_gain_best();
     /* may wrap below 0, and back when it is subtracted */
@@ -77,9 +76,11 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->packed = words;
     p->stored = words + t->stored - t->length;
     p->record = t->record;
-    p->bf16 = t->element == LOCUS_BF16 ? bf16_best() : NULL;
+    p->bf16 = type ? p->optimizer->bf16 : NULL;
     p->place = bf16_draw(s->home.rank, (uint64_t)range << 32 | shard);
-    p->draws = &s->draws;
+    p->draws = p->bf16 ? &s->draws : NULL;
+    if (s->has_one_writer && k->shards == 1 && !p->bf16)
+        p->plain_when_full = type ? PLAIN_STEPS : PLAIN_SUMS;
     return 0;
 }
 
@@ -123,7 +124,7 @@ static void init_optimizers(struct store *s)
         const struct keyspace_table *t = &s->keyspace.table[i];
         const struct row_type *type = row_type_kept(t->optimizer, t->element);
         if (!type) continue;
-        optimizer_init(&s->optimizer[i], type, &t->rule, t->element);
+        optimizer_init(&s->optimizer[i], type, &t->rule, t->element, t->length);
         s->has_optimizers = true;
         s->has_bf16 |= t->element == LOCUS_BF16;
         if (s->optimizer[i].type->factor) s->counts_steps = true;

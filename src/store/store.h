@@ -15,34 +15,57 @@
 #ifndef LOCUS_STORE_STORE_H
 #define LOCUS_STORE_STORE_H
 
+#include "base/floats.h"
 #include "base/memory.h"
+#include "base/sets.h"
 #include "store/directory.h"
-#include "store/dirty_set.h"
-#include "store/floats.h"
-#include "store/home.h"
 #include "store/keyspace.h"
 #include "store/optimizer.h"
 #include "store/slab.h"
 
 #include <ck_epoch.h>
 
+/*
+ * The keys of a shard that have changed, so that other nodes must be told (dirty_set.c).
+ *
+ * A tree of bits (bitset.h). Adding goes up only while a word was empty. Taking goes down from the
+ * root and empties each word with one exchange. So a key that is added while others are taken is
+ * either seen now or found by way of the root the next time. The cost of both depends on the keys
+ * in the set, however many keys there are in all. Any thread adds, under the key's latch; the
+ * shard's takes. Nobody waits.
+ */
+struct dirty_set {
+    struct bitset keys; /* changed by atomic operations alone */
+    /* Called by the thread that adds a key to an empty set. May be NULL. Must not wait. */
+    void (*notify)(void *context);
+    void *context;
+};
+
+/* For indices 0 ... bound-1; false: no address space. */
+bool dirty_set_init(struct dirty_set *, uint64_t bound);
+void dirty_set_fini(struct dirty_set *);
+void dirty_set_add(struct dirty_set *, uint64_t index);
+bool dirty_set_is_empty(const struct dirty_set *);
+/* Takes all keys out, in ascending order. */
+void dirty_set_take(struct dirty_set *, void (*each)(void *context, uint64_t index), void *context);
+
 struct partition {
     /* What a pull needs, in one cache line. */
     directory_word *words; /* of the whole shard, by index */
     char *rows;
     const struct home *home; /* NULL in a cluster of one: everything is at home */
-    uint64_t first_number;   /* an index minus this is the key's number: home.h */
+    uint64_t first_number;   /* an index minus this is the key's number: keyspace.h */
     uint32_t length;         /* values in a row */
     uint32_t row_bytes;      /* of a slot: a row with its state, or what a replica keeps */
     uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
     /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
     bool foresees;
-    bool has_one_writer, has_one_shard; /* that of the store; a key is its index */
+    bool has_one_writer; /* that of the store */
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
     uint8_t is_array;
-    uint8_t plain;         /* atomic: enum partition_plain */
-    unsigned first_bucket; /* home.h */
+    uint8_t plain, plain_when_full; /* atomic: enum partition_plain */
+    unsigned first_bucket;          /* keyspace.h */
     /* What is here, a bit a key, by number: `held_first`, over and over, was so at the start, and
      * `moved` is no longer so. Atomic; the shard writes it; NULL if no row ever leaves. */
     const uint64_t *held_first;
@@ -57,7 +80,7 @@ struct partition {
     uint32_t packed, stored, record;
     const struct bf16_version *bf16; /* values are of 16 bits; NULL: they are floats */
     uint64_t place;                  /* so that no two rows round alike */
-    struct draws *draws;             /* nor two changes of a row */
+    struct draws *draws;             /* nor two changes of a row; NULL: none rounds */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
@@ -65,10 +88,9 @@ struct partition {
     size_t words_bytes;
     struct dirty_set *dirty; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair;     /* slots from here on are replicas' */
-    uint64_t
-        /* the slot of rows never written that have replicas, and of those replicas; never written
-         * to. SLAB_NONE: there are none */
-        zero_slot;
+    /* the slot of rows never written that have replicas, and of those replicas; never written to.
+     * SLAB_NONE: there are none */
+    uint64_t zero_slot;
     struct slab slab, pairs;
     /* rows that came here, and first updates under full replication; written by the shard */
     uint64_t arrivals;
@@ -77,7 +99,7 @@ struct partition {
 
 enum { PARTITION_NO_ARRAY = 2 };
 
-/* By which number the next change of a row rounds (bf16.h): with one writer the next of all, else
+/* By which number the next change of a row rounds (floats.h): with one writer the next of all, else
  * the row's version beyond those that earlier jobs have reached. A checkpoint has the number. So no
  * job repeats the chances of an earlier one, and one writer rounds as if it had not stopped. */
 struct draws {
@@ -85,8 +107,8 @@ struct draws {
     bool stays;      /* the writer's threads change rows, each row once, and all have this number */
 };
 
-/* Of one that is_array, has_one_writer, and lies in the only shard: without an optimizer, and with
- * one. */
+/* Of one that is_array, has_one_writer, lies in the only shard, and has values that are floats:
+ * without an optimizer, and with one. */
 enum partition_plain { PLAIN_NOT, PLAIN_SUMS, PLAIN_STEPS };
 
 enum { STORE_BLOCKS = 256 };
@@ -295,6 +317,21 @@ static inline void partition_show(const struct partition *p, float *to, const fl
     else
         floats_copy(to, row, p->length);
     if (has_state) floats_copy(to + p->length, row + p->packed, p->stored - p->packed);
+}
+
+/* The other way round; without a state it is cleared. `draw`: how the values round. */
+static inline void partition_store(const struct partition *p, float *to, const float *row,
+                                   bool has_state, uint64_t draw)
+{
+    uint32_t state = p->stored - p->packed;
+    if (p->bf16)
+        p->bf16->round(to, row, p->length, draw);
+    else
+        floats_copy(to, row, p->length);
+    if (has_state)
+        floats_copy(to + p->packed, row + p->length, state);
+    else
+        floats_zero(to + p->packed, state);
 }
 
 static inline bool partition_is_array(const struct partition *p)

@@ -1,7 +1,7 @@
 #include "worker/call.h"
 
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 
 #include <errno.h>
 
@@ -93,6 +93,13 @@ int call_name_loss(const locus_worker *w, int rc)
 
 int call_flush(locus_worker *w, enum request_kind kind)
 {
+    if (!w->node->moves) return 0;
     copies_drain(w->copies);
     return call_name_loss(w, operations_flush(&w->operations, kind));
+}
+
+int call_flush_updates(locus_worker *w)
+{
+    int rc = call_name_loss(w, operations_wait_all(&w->operations));
+    return rc ? rc : call_flush(w, REQUEST_FLUSH_UPDATES);
 }

@@ -4,14 +4,13 @@
  *
  * Callers   the worker's thread; those for loaders the loader's
  * Memory    none
- * Waiting   only call_flush
+ * Waiting   only call_flush, call_flush_updates
  * Life      none
  */
 #ifndef LOCUS_WORKER_CALL_H
 #define LOCUS_WORKER_CALL_H
 
 #include "worker/node.h"
-#include "worker/observer.h"
 
 #include <errno.h>
 
@@ -34,17 +33,21 @@ int call_no_slot(const char *call) __attribute__((cold));
 int call_in_section(const char *call);
 /* For a result that may mean that a node was lost: then sets the sentence that names the node. */
 int call_name_loss(const locus_worker *, int rc);
-/* Of a checkpoint or restore: a call for rows that counts as no access, and is no sample of calls. */
+/* Of a checkpoint or restore: a call for rows that counts as no access. */
 int call_access(locus_worker *, enum request_kind, const locus_key *, size_t n, float *values);
 /* Bounds on a cluster of one: its workers' lowest clock is what one that opens again must pass to
  * count (protocol/clocks.h). */
 void call_report_clock(locus *);
-/* Waits for this node's shards to do what quiesce needs. */
+/* Waits for this node's shards to do what quiesce needs, where rows move. */
 int call_flush(locus_worker *, enum request_kind);
+/* The worker's calls are done, and its updates in the main copies. Where rows move two meetings make
+ * a quiesce: behind the first, before which all do this, main copies are final; behind the second,
+ * before which all flush REQUEST_FLUSH_REPLICAS, replicas are equal to them. */
+int call_flush_updates(locus_worker *);
 
 static inline struct partition *worker_only(const locus_worker *w)
 {
-    return __atomic_load_n(&w->only, __ATOMIC_RELAXED);
+    return w->only;
 }
 
 static inline uint64_t call_key_bound(const locus_worker *w)

@@ -13,17 +13,18 @@
 #include "cluster/collective.h"
 #include "net/forked.h"
 #include "protocol/plan.h"
-#include "store/rows.h"
+#include "store/row.h"
 #include "worker/operation.h"
 #include "worker/sample.h"
 #include "locus.h"
 
 #include <sys/types.h>
 
-struct metrics;
-struct observer;
-struct share;
+struct checkpoint_work;
+struct httpd;
+struct journal;
 struct team;
+struct trace;
 
 /* Where an access was served; the first two are what row_read and row_write return. */
 enum { COUNT_LOCAL, COUNT_REPLICA = ROW_ON_REPLICA, COUNT_REMOTE, COUNT_PLACES };
@@ -52,9 +53,8 @@ enum { CALL_CHUNK = 1024 };
  * worker would wait for each other each time. */
 struct locus_worker {
     /* Written by no thread, except `bound`, and what locus_use_threads() sets. */
-    struct store *store; /* the node's */
-    /* atomic: its only partition; NULL: there are several, or an observer looks */
-    struct partition *only;
+    struct store *store;    /* the node's */
+    struct partition *only; /* its only partition; NULL: there are several */
     /* Keys below it may be accessed: all; none while it is closed, in a forked child, and once a
      * node was lost: call_why_not() knows which. */
     uint64_t bound;
@@ -66,9 +66,6 @@ struct locus_worker {
     float *scratch;                /* for two of the longest rows, while one is changed */
     struct copies *copies;         /* of rows that others write, too; NULL: there are none */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
-    struct observer *observer;     /* NULL: nobody asked for metrics */
-    /* calls that take the long way: an observer looks, or steps have numbers */
-    bool looks_closer;
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
     struct reader reader;
@@ -109,17 +106,17 @@ struct locus {
     uint64_t waiting_keys;
     bool moves;                   /* rows may move between nodes, or have replicas */
     bool heeds_intents;           /* shards act on them */
-    bool is_observed;             /* it serves metrics, and workers have observers */
     struct intents **intents;     /* [shards] */
     const locus_clock **clock;    /* [workers] */
     struct clocks **clocks;       /* [shards] */
     const locus_clock **progress; /* [workers] */
     uint64_t **posted;            /* [workers], to each shard */
     uint64_t distributions;       /* ever registered */
-    struct share *share;          /* of checkpoints; NULL: there was none */
+    struct checkpoint_work *work; /* of checkpoints; NULL: there was none */
     locus_worker *worker;         /* [workers]; a closed one may be opened again */
-    struct metrics *metrics;      /* NULL: not switched on */
+    struct httpd *metrics;        /* NULL: not switched on */
     struct journal *journal;      /* likewise */
+    struct trace *trace;          /* likewise */
 };
 
 /* Of a node of several. */

@@ -1,10 +1,10 @@
 #include "worker/operation.h"
 
 #include "actors/reactor.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "base/time.h"
 #include "protocol/clocks.h"
 
 #include <errno.h>
@@ -135,11 +135,11 @@ static void look_again(const struct waiter *w)
 static bool spin_until(const struct waiter *w, bool (*condition)(const void *), const void *a)
 {
     if (condition(a)) return true;
-    uint64_t end = clock_now_ns() + WAITER_SPIN_NS;
+    uint64_t end = time_now_ns() + WAITER_SPIN_NS;
     do {
         look_again(w);
         if (condition(a)) return true;
-    } while (clock_now_ns() < end);
+    } while (time_now_ns() < end);
     return false;
 }
 
@@ -240,33 +240,14 @@ float *operation_keep(struct operation *op, size_t floats)
     return k->values;
 }
 
-/* It is complete. What failed says nothing of times. */
-static void count_time(struct operation *op)
-{
-    if (!op->took) return;
-    uint64_t answered_ns = __atomic_load_n(&op->answered_ns, __ATOMIC_RELAXED);
-    if (op->rc == 0) histogram_add(op->took, answered_ns - op->began_ns);
-    op->took = NULL;
-}
-
-void operations_time_next(struct operations *o, struct locus_histogram *took, uint64_t began_ns)
-{
-    o->next_took = took;
-    o->next_began_ns = began_ns;
-}
-
 struct operation *operation_begin(struct operations *o)
 {
     struct operation *op = place(o, o->last + 1);
     wait_until(&o->waiter, is_complete, op);
-    count_time(op);
     free_kept(op);
     if (op->rc && !o->forgotten) o->forgotten = op->rc;
     op->ticket = ++o->last;
     op->rc = 0;
-    op->took = o->next_took;
-    op->began_ns = o->next_began_ns;
-    o->next_took = NULL;
     op->left = 1;
     return op;
 }
@@ -342,7 +323,6 @@ static void one_done(struct operation *op, int rc)
     int none = 0;
     /* the worker may use the operation again as soon as it is complete */
     struct waiter *w = op->waiter;
-    if (op->took) __atomic_store_n(&op->answered_ns, clock_now_ns(), __ATOMIC_RELAXED);
     if (rc)
         __atomic_compare_exchange_n(&op->rc, &none, rc, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&op->left, 1, __ATOMIC_ACQ_REL);
@@ -426,12 +406,11 @@ int operations_wait(struct operations *o, locus_ticket ticket)
     struct operation *op = place(o, ticket);
     if (op->ticket != ticket) return 0; /* complete long ago, and its place was used again */
     if (!is_complete(op)) {
-        uint64_t began = clock_now_ns();
+        uint64_t began = time_now_ns();
         wait_until(&o->waiter, is_complete, op);
-        histogram_add(&o->blocked, clock_now_ns() - began);
+        histogram_add(&o->blocked, time_now_ns() - began);
     }
     if (o->keys_under_way) count_off_free(o);
-    count_time(op);
     free_kept(op);
     int rc = op->rc;
     op->rc = 0;

@@ -45,10 +45,6 @@ struct operation {
     uint32_t left;     /* requests, and one while it is being submitted */
     int rc;            /* the first failure */
     struct kept *kept; /* values that its requests send and that do not belong to the caller */
-    /* where to count its duration, NULL: nowhere; its start; atomic: the time of its latest
-     * answer */
-    struct locus_histogram *took;
-    uint64_t began_ns, answered_ns;
 };
 
 struct operations {
@@ -69,9 +65,6 @@ struct operations {
     uint32_t *under_way;
     uint64_t keys_under_way;
     struct locus_histogram blocked; /* how long waits lasted */
-    /* of the operation that begins next: operations_time_next() */
-    struct locus_histogram *next_took;
-    uint64_t next_began_ns;
 };
 
 struct operations_config {
@@ -89,10 +82,6 @@ void operations_fini(struct operations *);
 
 /* Begins an operation; may wait for the oldest one. */
 struct operation *operation_begin(struct operations *);
-/* The duration of the operation that begins next, from `began_ns` to its last answer, is counted in
- * this histogram when the worker waits for it, or begins OPERATIONS_MAX others. NULL, the default:
- * not counted. */
-void operations_time_next(struct operations *, struct locus_histogram *took, uint64_t began_ns);
 /* Adds a key of `shard`, with where its values are or go. May wait for a request. */
 void operation_add(struct operations *, struct operation *, enum request_kind, unsigned shard,
                    locus_key, float *values);

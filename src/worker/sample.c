@@ -1,6 +1,6 @@
 #include "worker/sample.h"
 
-#include "base/latch.h"
+#include "base/sync.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@
 #ifndef LOCUS_WORKER_SAMPLE_H
 #define LOCUS_WORKER_SAMPLE_H
 
-#include "base/keyset.h"
+#include "base/sets.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "worker/sample_stream.h"
 
 #include "base/closed.h"
-#include "base/latch.h"
-#include "store/rows.h"
+#include "base/sync.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef LOCUS_WORKER_SAMPLE_TARGET_H
 #define LOCUS_WORKER_SAMPLE_TARGET_H
 
-#include "base/keyset.h"
+#include "base/sets.h"
 #include "worker/alias.h"
 
 struct target {

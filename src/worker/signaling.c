@@ -1,7 +1,7 @@
 #include "worker/signaling.h"
 
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "intents/intents.h"
 #include "protocol/clocks.h"
 

@@ -9,7 +9,7 @@
  */
 #include "team.h"
 
-#include "cluster/hello.h"
+#include "cluster/message.h"
 #include "net/mesh.h"
 #include "net/secret.h"
 

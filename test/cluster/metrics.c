@@ -275,6 +275,48 @@ TEST(metrics, samples_are_what_locus_stats_counts)
     team_run(&t, compare_at_rest);
 }
 
+/* ---- the hottest keys ---- */
+
+static bool is_home(const struct seat *s, locus_key key)
+{
+    locus_key own[KEYS];
+    size_t owned = locus_owned(s->node, 0, own, KEYS), i = 0;
+    while (i < owned && own[i] != key) i++;
+    return i < owned;
+}
+
+/* An intent that only goes on is no other one: each ends before the next begins. */
+static void look_for_hot_keys(struct seat *s)
+{
+    const locus_key intended = 7, pulled = 8;
+    float row[LENGTH];
+    char *page = pages[s->rank];
+    for (int i = 0; i < 10; i++) {
+        locus_clock now = locus_current_clock(s->worker);
+        if (i % 2 == 0) CHECK_EQ(locus_intent(s->worker, &intended, 1, now, now + 1), 0);
+        CHECK_EQ(locus_pull(s->worker, &pulled, 1, row), 0);
+        CHECK_EQ(locus_quiesce(s->worker), 0);
+        locus_advance_clock(s->worker);
+        CHECK_EQ(locus_quiesce(s->worker), 0);
+    }
+    ask_port(base + (unsigned)s->rank, "GET /keys HTTP/1.0\r\n\r\n", page);
+    double begun = sum_of(page, "locus_hot_keys{key=\"7\","),
+           asked = sum_of(page, "locus_hot_keys{key=\"8\",");
+    CHECK(begun == 5);
+    CHECK(asked == (is_home(s, pulled) ? 0 : 10));
+    CHECK(sample_of(page, "locus_sampled_keys") == begun + asked);
+    if (asked > 0)
+        CHECK_STR(page, "locus_hot_keys{key=\"8\",place=\"remote\"} 10\nlocus_hot_keys{key=\"7\"");
+    seat_barrier(s);
+}
+
+TEST(metrics, hot_keys_are_those_of_intents_and_of_requests_to_others)
+{
+    const struct team t = team_of_three();
+    ask_for_metrics(NODES);
+    team_run(&t, look_for_hot_keys);
+}
+
 /* ---- none is always zero ---- */
 
 static char shown[4 * PAGE_MAX], saved[FOLDER_PATH_BYTES];

@@ -9,7 +9,7 @@
 #include "cables.h"
 #include "team.h"
 
-#include "net/tcp.h"
+#include "net/carrier.h"
 
 #include <errno.h>
 #include <netinet/in.h>

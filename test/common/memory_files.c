@@ -203,7 +203,7 @@ static ssize_t write_file(int fd, const void *from, size_t bytes, uint64_t at)
     return (ssize_t)bytes;
 }
 
-static void begin_sync(int fd, uint64_t at, uint64_t bytes)
+static void begin_nothing(int fd, uint64_t at, uint64_t bytes)
 {
     (void)fd, (void)at, (void)bytes;
 }
@@ -314,7 +314,8 @@ static const struct files in_memory = {
     .close = close_file,
     .read = read_file,
     .write = write_file,
-    .begin_sync = begin_sync,
+    .begin_sync = begin_nothing,
+    .begin_read = begin_nothing,
     .sync = sync_file,
     .size = size_of,
     .make_folder = make_folder,

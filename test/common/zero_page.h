@@ -2,8 +2,8 @@
 #ifndef LOCUS_TEST_ZERO_PAGE_H
 #define LOCUS_TEST_ZERO_PAGE_H
 
-#include "base/footprint.h"
 #include "base/memory.h"
+#include "base/process.h"
 
 #include <stdbool.h>
 

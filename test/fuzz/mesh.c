@@ -6,9 +6,9 @@
  */
 #include "input.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "net/mesh.h"
-#include "net/mesh_listener.h"
+#include "net/address.h"
 #include "net/secret.h"
 
 #include <arpa/inet.h>
@@ -151,12 +151,12 @@ static int connect_to(const char *address)
 }
 
 /* Node 0's port, and the calls to the node's. */
-static void begin(struct input *in, char address[SIZE][MESH_ADDRESS_MAX])
+static void begin(struct input *in, char address[SIZE][ADDRESS_MAX])
 {
-    const struct mesh_place place = {.listen = "127.0.0.1"};
+    const struct address_place place = {.listen = "127.0.0.1"};
     run.has_secret = input_byte(in) & 1;
     run.talks = 0;
-    MUST(mesh_listen(&place, &run.listener, address[CALLEE]) == 0);
+    MUST(address_listen(&place, &run.listener, address[CALLEE]) == 0);
     for (unsigned s = 0; s < SHARDS; s++)
         for (unsigned w = 0; w < WORDS; w++) run.answer[s][w] = make_speech(in);
     for (unsigned i = 0, calls = input_below(in, TALKS_MAX / 2 + 1); i < calls; i++) {
@@ -207,17 +207,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int before = next_descriptor(); /* between two runs the fuzzer opens some of its own */
     struct input in = input_of(data, size);
-    char address[SIZE][MESH_ADDRESS_MAX] = {"", "", "127.0.0.1:1"};
+    char address[SIZE][ADDRESS_MAX] = {"", "", "127.0.0.1:1"};
     int fd[SIZE * SHARDS];
     pthread_t answering;
     struct mesh_config c = {.cluster = CLUSTER, .rank = RANK, .size = SIZE, .shards = SHARDS};
-    c.address = (const char(*)[MESH_ADDRESS_MAX])address;
+    c.address = (const char(*)[ADDRESS_MAX])address;
     if (!secret.is_known) MUST(secret_from_text(&secret, "the secret", "a secret", 8) == 0);
-    MUST(mesh_listen(&(struct mesh_place){.listen = "127.0.0.1"}, &c.listener, address[RANK]) == 0);
+    MUST(address_listen(&(struct address_place){.listen = "127.0.0.1"}, &c.listener,
+                        address[RANK]) == 0);
     begin(&in, address);
     MUST(pthread_create(&answering, NULL, answer_calls, NULL) == 0);
     if (run.has_secret) c.secret = &secret;
-    c.deadline_ns = clock_now_ns() + TIMEOUT_NS;
+    c.deadline_ns = time_now_ns() + TIMEOUT_NS;
     check(mesh_connect(&c, fd), fd);
     end(answering);
     MUST(next_descriptor() == before);

@@ -9,8 +9,8 @@
 #include "input.h"
 #include "nng.h"
 
-#include "base/clock.h"
-#include "cluster/hello.h"
+#include "base/time.h"
+#include "cluster/message.h"
 #include "cluster/rendezvous.h"
 #include "cluster/server.h"
 #include "net/secret.h"
@@ -278,7 +278,7 @@ static void try_rank_0(struct others *c)
     struct server *s;
     for (unsigned i = 0; i < ACTIVE_MAX; i++) c->active[i] = -1;
     bool is_late = input_rarely(&c->in, 64);
-    MUST(server_start(&s, &config, &address, clock_now_ns() + (is_late ? 0 : JOIN_NS)) == 0);
+    MUST(server_start(&s, &config, &address, time_now_ns() + (is_late ? 0 : JOIN_NS)) == 0);
     peer_await_accept();
     if (input_below(&c->in, 2)) form(c);
     for (unsigned i = 0; i < STEPS_MAX && input_left(&c->in) > 0; i++) step(c);

@@ -3,7 +3,7 @@ import os
 import re
 import socket
 
-from support import IS_SANITIZED, made
+from support import IS_SANITIZED, ROOT, made
 from trainers import Trainers
 
 MF, CTR, GNN = made("mf", "10x10x10"), made("ctr", "4x100x50"), made("gnn", "100x4x2")
@@ -177,6 +177,15 @@ class Refusals(Trainers):
         self.write_data()
         ended = self.sh("locus run -n 2 -- sh -c 'exec locus-kge --data graph --technique static --seed $LOCUS_RANK'", 1)
         self.assertIn("rank 1 has data and options of fingerprint", ended.err)
+
+    def test_the_benchmark_of_local_accesses_refuses_what_is_no_build_and_what_it_cannot_write(self):
+        self.sh("mkdir -p build/lib build/bench; touch build/lib/liblocus.so.0 file; ln -s /bin/false build/bench/local_access")
+        for told, said in (("--beside file", "file is neither a build nor a prefix of locus"),
+                           ("--out file", "cannot write to file: File exists"),
+                           ("--out out", "build/bench/local_access with the library of build: status 1")):
+            with self.subTest(told=told):
+                self.assertIn(f"local.py: {said}", self.sh(f"{ROOT}/bench/local.py --build build {told}", 1).err)
+        self.assertEqual(os.listdir(self.here / "out"), [])
 
 
 class Irregular(Trainers):

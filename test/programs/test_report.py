@@ -216,7 +216,7 @@ class Report(nodes.TestCase):
                 head = {"node": 0, "nodes": 1, "technique": counts.pop("technique", "adaptive"), "workers": 2, "shards": 1}
                 lines = [{**head, "t": int(1e15)}, {"t": int(1e15)}, {"t": int(1e15 + 1e7), **counts}]
                 (self.at / "slow.0.report.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-                said = self.sh(f"{REPORT} {self.at}/slow --out {self.at}/page.html", 0).out
+                said = self.must(f"{REPORT} {self.at}/slow --out {self.at}/page.html")
                 self.assertEqual(said.count("node 0: "), bool(end), said)
                 self.contains(said + (self.at / "page.html").read_text(), end)
 
@@ -228,6 +228,7 @@ class Report(nodes.TestCase):
             self.write_run(name, nodes, 1, 1)
         (self.at / "old.run.jsonl").unlink()
         (self.at / "new.1.report.jsonl").rename(self.at / "old.1.report.jsonl")
+        (self.at / "mine").write_text("<!DOCTYPE html>\n<title>notes</title>\n")
         self.refuses_all("", [
             (f"{REPORT}", 2, "PREFIX"), (f"{REPORT} x", 2, "--out"),
             (f"{REPORT} /no/such/run --out p", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
@@ -236,10 +237,14 @@ class Report(nodes.TestCase):
             (f"{REPORT} {self.at}/pipe --out p", 1, "pipe.run.jsonl cannot be read: it is not a regular file"),
             (f"{REPORT} {self.at}/old --out p", 1, "is of a cluster of 3 nodes, others of 2: give each run a prefix"),
             (f"{REPORT} {self.at}/new --out /no/such/folder/p", 1, "locus report: /no/such/folder/p: No such file or directory"),
+            (f"{REPORT} {self.at}/new --out {self.at}/mine", 1, "mine is there, and locus report has not written it: name another"),
             # before a long run, not behind it
             (f"{MF} --report /no/such/folder/page.html", 1, "/no/such/folder/page.html"),
+            (f"{MF} --report {self.at}/mine", 1, "mine is there, and locus has not written it: write another file"),
+            (f"{MF} --out {self.at}/mine", 1, "mine is there, and locus has not written it"),
             (f"LOCUS_REPORT=/no/such/folder/run {MEMBER} > /dev/null", 1,
              "LOCUS_REPORT: cannot write /no/such/folder/run.0.report.jsonl")])
+        self.assertIn("notes", (self.at / "mine").read_text())
 
     def test_is_shown_by_a_browser(self):
         """It finds the same drawings as the parser, and paints something in them."""

@@ -210,6 +210,21 @@ class Resume(Trainers):
                 self.assertIn("is of other data, or of other options", self.sh(f"{line} {wrong} --resume", 2).err)
                 self.assertIn("goes on behind epoch ", self.sh(f"{line} {other} --resume").out)
 
+    def test_what_holds_back_is_named(self):
+        """So it is of each of the two ways that it can be told."""
+        self.sh("head -n 30 ratings > some && head -n 60 clicks > few")
+        for line, first, wrong, said in (
+                ("mf --data ratings --rank 2", "", "--hold-back 0.2", "--hold-back 0.1, not --hold-back 0.2"),
+                ("mf --data ratings --rank 2", "--hold-back 0.2", "--test some", "--hold-back 0.2, not --test some"),
+                ("mf --data ratings --rank 2", "--test some", "", "--test some, not --hold-back 0.1"),
+                ("ctr --data clicks --dim 2 --hidden 4", "", "--test few", "--hold-back 0.1, not --test few"),
+                ("ctr --data clicks --dim 2 --hidden 4", "--test few", "", "--test few, not --hold-back 0.1")):
+            with self.subTest(line=line, first=first, wrong=wrong):
+                line = f"locus-{line} --epochs 1 --checkpoint model"
+                self.sh(f"rm -rf model && {line} {first}")
+                self.assertIn(f"the checkpoint in model is of {said}: give the same", self.sh(f"{line} {wrong} --resume", 2).err)
+                self.assertIn("goes on behind", self.sh(f"{line} {first} --resume").out)
+
     def test_what_would_be_another_training_is_refused(self):
         for options, status, part in (
                 ("--resume", 2, "--resume needs --checkpoint DIR"),

@@ -94,7 +94,7 @@ class Surroundings(support.TestCase):
 
     def test_misspelt_variable_is_named_once(self):
         ended = self.run_command(f"{RUN} -n 1 -- {MEMBER}", 0, env={"LOCUS_SECRETFILE": "x", "LOCUS_OF_MINE": "1"})
-        self.assertEqual(ended.err, "locus: nobody reads the variable LOCUS_SECRETFILE: is it meant to be "
+        self.assertEqual(ended.err, "locus run: nobody reads the variable LOCUS_SECRETFILE: is it meant to be "
                                     "LOCUS_SECRET_FILE?\n")
 
     def test_rank_size_rendezvous_and_workers_are_set(self):

@@ -376,6 +376,17 @@ class Export(Hand):
                              ("none/x.tsv", self.model, self.here / "none" / "x.tsv")):
             self.refuses_export(part, *words)
 
+    def test_only_what_it_has_written_is_written_anew(self):
+        write_model(self.model, {"model": "factors"}, rows=[[1, 2], [0, 1]])
+        for name, theirs in (("x.npz", b"PK\3\4" + bytes(26) + b"rows.npy"), ("x.tsv", b"a\tb\n"), ("x.txt", b"to do\n"), ("x.bin", b"\0\1")):
+            path = self.here / name
+            for _ in range(2):
+                self.assertEqual(self.call(export, self.model, path), (0, "", ""))
+            path.write_bytes(theirs)
+            status, _, said = self.call(export, self.model, path)
+            self.assertEqual((status, path.read_bytes()), (1, theirs))
+            self.assertIn(f"{name} is there, and locus export has not written it: name another, or remove this one", said)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -18,7 +18,7 @@ STRUCTS = {"locus_rule": _c.CRule, "locus_table": _c.CTable, "locus_stats": _c.C
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
 # nothing for Python; and prefetching a row pays only for those. A node knows what it was opened with.
 NOT_BOUND = {"locus_" + name for name in (
-    "read_begin", "read_end", "view", "change_local", "step_local", "step_along", "prefetch", "technique_of", "table_first",
+    "read_begin", "read_end", "view", "change_local", "step_local", "prefetch", "technique_of", "table_first",
     "checkpoint", "restore", "distribution_seed_worker", "read_rows", "feed_open", "feed_next", "feed_close")}
 
 

@@ -15,7 +15,7 @@
  */
 #include "fibers.h"
 #include "seeds.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <inttypes.h>

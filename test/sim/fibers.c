@@ -1,6 +1,6 @@
 #include "fibers.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static uint64_t steps, steps_max;
 static bool (*idle)(void);
 static void (*watch)(void);
 static int (*director)(void);
-static uint64_t (*now_ns)(void) = clock_now_ns;
+static uint64_t (*now_ns)(void) = time_now_ns;
 
 static struct {
     enum fibers_policy policy;
@@ -258,7 +258,7 @@ void fibers_begin(enum fibers_policy policy, uint64_t seed)
     idle = NULL;
     watch = NULL;
     director = NULL;
-    now_ns = clock_now_ns;
+    now_ns = time_now_ns;
     current = &outside;
     memset(&chooser, 0, sizeof chooser);
     chooser.policy = policy;

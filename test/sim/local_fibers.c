@@ -11,7 +11,7 @@
 #include "common/stores.h"
 #include "history.h"
 #include "seeds.h"
-#include "store/rows.h"
+#include "store/row.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -16,6 +16,5 @@
 #include "protocol/replica.h"
 #include "protocol/round.h"
 #include "protocol/step.h"
-#include "protocol/trace.h"
 
 #endif

@@ -1,6 +1,6 @@
 #include "seeds.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -76,7 +76,7 @@ static uint64_t run_seeds(int argc, char **argv, uint64_t seeds, uint64_t second
     } else if (argc == 3 && strcmp(argv[1], "--seed") == 0) {
         first = last = strtoull(argv[2], NULL, 10);
     } else if (argc == 1) {
-        deadline_ns = clock_now_ns() + seconds * UINT64_C(1000000000);
+        deadline_ns = time_now_ns() + seconds * UINT64_C(1000000000);
     } else {
         fprintf(stderr, "usage: %s [--seeds N | --seed N]\n", program);
         exit(2);
@@ -85,7 +85,7 @@ static uint64_t run_seeds(int argc, char **argv, uint64_t seeds, uint64_t second
     for (seed = first; seed <= last; seed++) run_seed(run);
     uint64_t count = last - first + 1;
     /* seeds that no earlier run had */
-    for (seed = (uint64_t)time(NULL) << 24; clock_now_ns() < deadline_ns; seed++, count++)
+    for (seed = (uint64_t)time(NULL) << 24; time_now_ns() < deadline_ns; seed++, count++)
         run_seed(run);
     return count;
 }

@@ -3,11 +3,10 @@
 import argparse
 import lzma
 import os
-import re
 import zlib
 from typing import List, Optional
 
-from .._command import Problem, run
+from .._command import Problem, keep_others, run
 
 ABOUT = """Converts what people bring into the one form that a program reads. What it takes by itself it says in one line
 before it writes; what could be read in two ways it refuses, until an option says it. Rows are counted, and
@@ -29,14 +28,14 @@ vectors   word2vec (text, binary), GloVe, fastText             safetensors, for 
 # Of each program the options that it heeds, the name of the file if OUTPUT is a folder, and how its first line begins.
 TABLES = "columns separator heading quotes comments decimal"
 PROGRAMS = {
-    "mf": (TABLES, "", rb"[^\t]+\t[^\t]+\t-?\d[-+.\deE]*\n"),
-    "kge": ("columns separator heading quotes comments seed", "train.txt", rb"([^\t]+\t){2}[^\t]+\n"),
+    "mf": (TABLES, "", rb"[^\t\n]+\t[^\t\n]+\t-?\d[-+.\deE]*\n"),
+    "kge": ("columns separator heading quotes comments seed", "train.txt", rb"([^\t\n]+\t){2}[^\t\n]+\n"),
     "ctr": ("format separator heading quotes comments decimal label positive weight categorical with_ without bins like",
             "", rb"(-?\d+ )?(\d+:)?\d+:[^,]*|(-?\d)?\n"),
     "gnn": ("columns separator heading quotes comments format labels purposes class_columns purpose_columns features names first",
-            "edges.txt", rb"[^\t]+\t[^\t]+\n"),
+            "edges.txt", rb"[^\t\n]+\t[^\t\n]+\n"),
     "lda": ("format comments vocabulary like", "documents.txt", rb"\d+( \d+:|\n)"),
-    "lasso": ("first response", "", rb"-?\d[^,:\t ]*( \d+:|\n)"),
+    "lasso": ("first response", "", rb"-?\d[^,:\t\n ]*( \d+:|\n)"),
     "wv": (TABLES + " similarity", "", rb""),
     "vectors": ("", "", rb".{8}\{\"__metadata__.*")}
 
@@ -113,11 +112,7 @@ def _check_output(told: argparse.Namespace, output: str) -> None:
             raise Problem(f"{path} would be read as well as written: name another OUTPUT")
     _, name, form = PROGRAMS[told.program]
     output = os.path.join(output, name) if name else output
-    if os.path.isfile(output) and os.path.getsize(output):
-        with open(output, "rb") as file:
-            if not re.match(form, file.readline(1 << 16), re.S):
-                raise Problem(f"{output} is there, and prepare {told.program} has not written it: is OUTPUT missing? Name another, or "
-                              "remove this one")
+    keep_others(output, form, f"prepare {told.program}", "is OUTPUT missing? else ")
 
 
 def _prepare(told: argparse.Namespace) -> None:

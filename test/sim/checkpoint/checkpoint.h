@@ -85,6 +85,9 @@ unsigned faults_found(struct found found[FOUND_MAX]);
  * changed by then? */
 void faults_change(unsigned opening);
 bool faults_has_changed(void);
+/* A byte of the first file with rows that is opened changes, and one of the first of another
+ * checkpoint, of so many. */
+void faults_damage(unsigned checkpoints);
 
 /* Of the story: the last checkpoint that is whole for sure, and one that is being written, or may
  * be whole; -1. */

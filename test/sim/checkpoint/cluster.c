@@ -1,6 +1,6 @@
 #include "checkpoint.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "sim/protocol/platform.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
 #include "checkpoint.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "common/memory_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Calls. A checkpoint of a small cluster has about a hundred; it is decided by few of them, around
@@ -15,6 +16,8 @@ static struct {
     uint64_t calls, fails_at, crash_at[FOUND_MAX];
     unsigned changes_at; /* an opening of rows from now on; 0: none */
     bool has_changed;
+    unsigned damages;                 /* checkpoints still to be damaged */
+    char damaged[sizeof FOLDER + 40]; /* the last one's folder */
     int error, met;
     bool fails_around, crashes_around; /* the next one that renames */
     unsigned crashes, count;
@@ -46,13 +49,33 @@ static void meet_rename(uint64_t number)
     faults.fails_around = faults.crashes_around = false;
 }
 
-/* Whatever byte it is: nobody has said so. */
+/* Whatever byte it is: nobody has said so. Rows of few bytes are behind a header of many. */
 static void change(const char *path)
 {
+    enum { HEADER = 4096 };
     size_t bytes;
     unsigned char *file = memory_files_bytes(path, &bytes);
-    file[throw(&faults.dice) % bytes] ^= (unsigned char)(1u << throw(&faults.dice) % 8);
+    size_t from = bytes > HEADER && throw(&faults.dice) % 2 ? HEADER : 0;
+    file[from + throw(&faults.dice) % (bytes - from)] ^=
+        (unsigned char)(1u << throw(&faults.dice) % 8);
     faults.has_changed = true;
+}
+
+void faults_damage(unsigned checkpoints)
+{
+    faults.damages = checkpoints;
+    faults.damaged[0] = '\0';
+}
+
+/* A file with rows is opened. */
+static void open_rows(const char *path)
+{
+    size_t folder = (size_t)(strrchr(path, '/') - path);
+    if (faults.changes_at && --faults.changes_at == 0) change(path);
+    if (!faults.damages || strncmp(path, faults.damaged, folder) == 0) return;
+    faults.damages--;
+    snprintf(faults.damaged, sizeof faults.damaged, "%.*s", (int)folder, path);
+    change(path);
 }
 
 void faults_change(unsigned opening)
@@ -69,8 +92,7 @@ bool faults_has_changed(void)
 /* A memory_files_before. Others go on meanwhile. */
 static int before(const char *call, const char *path)
 {
-    if (faults.changes_at && strcmp(call, "open") == 0 && strstr(path, ".safetensors"))
-        if (--faults.changes_at == 0) change(path);
+    if (strcmp(call, "open") == 0 && strstr(path, ".safetensors")) open_rows(path);
     uint64_t number = ++faults.calls;
     if (strcmp(call, "rename") == 0) meet_rename(number);
     for (unsigned i = 0; i < faults.crashes; i++)
@@ -87,6 +109,7 @@ void faults_begin(struct dice dice)
     faults.calls = faults.fails_at = 0;
     faults.met = 0;
     faults_change(0);
+    faults_damage(0);
     faults.crashes = faults.count = 0;
     story_old = story_new = -1;
     memory_files_begin(before);

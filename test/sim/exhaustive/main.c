@@ -13,7 +13,7 @@
  *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their
  *                                 nodes, and their operations; * is asynchronous
  */
-#include "base/clock.h"
+#include "base/time.h"
 #include "protocol/technique.h"
 #include "search.h"
 
@@ -163,7 +163,7 @@ static bool explore_all(enum locus_technique t, unsigned calls, uint64_t deadlin
     for (uint64_t i = 0; i < count; i++) {
         struct scenario s;
         if (!scenario_number(&s, t, calls, i * stride % count)) continue;
-        if (clock_now_ns() >= deadline_ns) {
+        if (time_now_ns() >= deadline_ns) {
             ++*left;
             continue;
         }
@@ -207,12 +207,12 @@ static const struct {
 
 static int run_all(void)
 {
-    uint64_t end = clock_now_ns() + seconds() * UINT64_C(1000000000), left;
+    uint64_t end = time_now_ns() + seconds() * UINT64_C(1000000000), left;
     if (seconds() == SECONDS_SHORT && states_max > STATES_SHORT) states_max = STATES_SHORT;
     bool good = explore_these(known, KNOWN);
     if (good && seconds() >= SECONDS_LONG) good = explore_these(known_large, KNOWN_LARGE);
     for (unsigned i = 0; i < sizeof program / sizeof *program && good; i++) {
-        uint64_t now = clock_now_ns(), rest = end > now ? end - now : 0;
+        uint64_t now = time_now_ns(), rest = end > now ? end - now : 0;
         good = explore_all(program[i].technique, program[i].calls,
                            now + rest / 100 * program[i].share, &left);
         printf("%s, %u operations: %s\n", technique_of(program[i].technique)->name,

@@ -199,6 +199,9 @@ static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, dir
     if (p->bf16 || !p->optimizer) { /* the values, as they were */
         show(p, unsaid, kept);
         for (uint32_t i = 0; i < p->length; i++) unsaid[i] = row[i] - unsaid[i];
+    } else if (p->optimizer->keeps_gradients && kept[p->record - 1] < 0) {
+        content_write_record(unsaid, journal_key(key)->layout,
+                             kept); /* of one step, its gradient */
     } else {
         memcpy(unsaid, kept, p->record * sizeof *unsaid);
     }

@@ -1,7 +1,9 @@
 #include "joined.h"
 
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
+#include "observe/trace.h"
+#include "worker/node.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +24,15 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     c->reactor = calloc(c->shards, sizeof(struct reactor *));
     joined[c->rank] = c;
     return c->reactor ? 0 : -ENOMEM;
+}
+
+void joined_trace(unsigned node, uint64_t now_ns)
+{
+    struct cluster *c = joined[node];
+    const locus *n = c ? c->context : NULL;
+    if (!n || !n->trace || now_ns < c->traced_ns + TRACE_PAUSE_NS) return;
+    c->traced_ns = now_ns;
+    trace_take(n->trace, now_ns);
 }
 
 unsigned cluster_shards(const struct cluster *c)

@@ -27,10 +27,14 @@ struct cluster {
     bool arrived, absent; /* of a meeting */
     struct word word;     /* its own until all have arrived, then that of all */
     uint64_t met_ns;      /* when it hears that all have arrived */
+    uint64_t traced_ns;   /* when its trace last took what there was */
 };
 
 /* By rank; NULL: it is not there yet, or has left. */
 extern struct cluster *joined[JOINED_NODES_MAX];
+
+/* After turns: a node's trace has no thread here. */
+void joined_trace(unsigned node, uint64_t now_ns);
 
 /* ---- what a platform does ---- */
 

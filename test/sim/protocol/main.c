@@ -15,7 +15,7 @@
  *            --print             the script
  *   protocol --list              the scripts
  */
-#include "base/clock.h"
+#include "base/time.h"
 #include "protocol/technique.h"
 #include "report.h"
 #include "shrink.h"
@@ -100,7 +100,7 @@ static void run_seed(const struct plan *p, uint64_t seed)
 static bool is_over(const struct plan *p)
 {
     if (p->seeds) return progress->next >= p->first + p->seeds;
-    return clock_now_ns() >= p->deadline_ns;
+    return time_now_ns() >= p->deadline_ns;
 }
 
 /* The seeds of the plan that are left, in a process of their own, to the end or the first
@@ -190,7 +190,7 @@ static int run_all(struct plan p, bool goes_on)
     bool good = run_plan(&p) && (p.script || run_last_script(p));
     p.seeds = 0;
     p.first = (uint64_t)time(NULL) << 24; /* seeds that no earlier run had */
-    p.deadline_ns = clock_now_ns() + number_of("LOCUS_TEST_SECONDS", 0) * UINT64_C(1000000000);
+    p.deadline_ns = time_now_ns() + number_of("LOCUS_TEST_SECONDS", 0) * UINT64_C(1000000000);
     if (good && goes_on) good = run_plan(&p);
     return closing_lines(!good);
 }

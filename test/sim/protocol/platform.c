@@ -3,7 +3,7 @@
 
 #include "actors/mailbox.h"
 #include "base/error.h"
-#include "base/yield.h"
+#include "base/sync.h"
 #include "worker/operation.h"
 
 #include <errno.h>

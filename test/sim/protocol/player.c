@@ -1,6 +1,6 @@
 #include "player.h"
 
-#include "base/yield.h"
+#include "base/sync.h"
 #include "worker/node.h"
 #include "invariants.h"
 #include "journal.h"

@@ -1,6 +1,6 @@
 #include "shrink.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -66,11 +66,11 @@ unsigned shrink(struct run_options *o, bool is_dropped[SCRIPT_STEPS_MAX], unsign
 {
     bool before[SCRIPT_STEPS_MAX];
     const struct script s = *run_script(o);
-    uint64_t deadline = clock_now_ns() + seconds * UINT64_C(1000000000);
+    uint64_t deadline = time_now_ns() + seconds * UINT64_C(1000000000);
     memset(is_dropped, 0, SCRIPT_STEPS_MAX * sizeof *is_dropped);
     o->is_dropped = is_dropped;
     for (unsigned n = (s.count + 1) / 2; n > 0; n = n == 1 ? 0 : (n + 1) / 2)
-        for (unsigned at = 0; at < s.count && clock_now_ns() < deadline;) {
+        for (unsigned at = 0; at < s.count && time_now_ns() < deadline;) {
             memcpy(before, is_dropped, sizeof before);
             at = drop(&s, is_dropped, at, n);
             if (!fails_somehow(o)) memcpy(is_dropped, before, sizeof before);

@@ -90,6 +90,7 @@ TEST(locus, open_refuses_what_no_configuration_has)
     IS_REFUSED("size is -3", c.size = -3);
     IS_REFUSED("rank is 1", (c.size = 1, c.rank = 1));
     IS_REFUSED("rank is -1", (c.size = 1, c.rank = -1));
+    IS_REFUSED("rank is 1 and size is 0: set both", c.rank = 1);
     IS_REFUSED("4 nodes", (c.size = 4, c.rank = 3)); /* they need a rendezvous */
     IS_REFUSED("no table", c.table_count = 0);
     IS_REFUSED("no table", c.tables = NULL);

@@ -116,18 +116,6 @@ static void step_in_place(struct model *m, uint64_t round)
     CHECK_EQ(calls, 2);
 }
 
-/* Powers of two: the products are exact, whoever rounds when. */
-static void step_along(struct model *m, uint64_t round)
-{
-    float direction[LENGTH], gradient[LENGTH], decay = round % 2 ? 0 : 0.25f;
-    locus_key row = round * 5 % ROWS;
-    for (size_t f = 0; f < LENGTH; f++) direction[f] = gradient_of(round + 1, f);
-    for (size_t f = 0; f < LENGTH; f++) gradient[f] = -2 * direction[f] + decay * m->row[row][f];
-    m->steps++;
-    m->type->step(&m->rule, step_of(m), m->row[row], gradient, LENGTH, NULL);
-    CHECK_EQ(locus_step_along(m->worker, PLAIN + row, direction, -2, decay), 0);
-}
-
 static void set_some(struct model *m, uint64_t round)
 {
     float given[STORED_MAX] = {0};
@@ -168,7 +156,6 @@ static void check_optimizer(enum locus_optimizer o, unsigned workers)
         push_some(m, round);
         push_one(m, round);
         step_in_place(m, round);
-        step_along(m, round);
         if (round % 8 == 7) set_some(m, round);
         check_rows(m);
     }
@@ -200,10 +187,6 @@ TEST(optimizer, calls_refuse_the_other_kind_of_table)
     REFUSED(locus_step_local(w, 0, half_of, &calls), -EINVAL,
             "has no optimizer: call locus_change_local");
     REFUSED(locus_step_local(w, PLAIN, NULL, &calls), -EINVAL, "`gradient` is NULL");
-    REFUSED(locus_step_along(w, 0, &one, 1, 0), -EINVAL,
-            "locus_step_along: the table of key 0 has no optimizer");
-    REFUSED(locus_step_along(w, PLAIN, NULL, 1, 0), -EINVAL,
-            "locus_step_along: `direction` is NULL");
     CHECK_EQ(calls, 0);
     REFUSED(locus_table_rate(m.node, 0, 0.1), -EINVAL, "table 0 has no optimizer");
     REFUSED(locus_table_rate(m.node, 2, 0.1), -EINVAL, "table 2 does not exist");

@@ -225,6 +225,28 @@ TEST(saving, folders_that_cannot_be_had_are_refused_before_the_work)
     ENDS_EACH(check_folder, 1, wrong);
 }
 
+/* What locus writes may be written anew. */
+TEST(saving, files_of_others_are_refused)
+{
+    static const char *const theirs[] = {"1\t2\t3.5\n", "<!DOCTYPE html><title>mine</title>",
+                                         "3 2 1\n",
+                                         "12345678{\"__metadata__\":{\"format\":\"pt\"}}"};
+    static const char *const ours[] = {
+        "", "<!DOCTYPE html><meta name=\"generator\" content=\"locus report\"/>", "3 2\na 1 2\n",
+        "12345678{\"__metadata__\":{\"model\":\"lda\"}}",
+        "12345678{\"__metadata__\": {\"model\": \"skip-gram\"}}"};
+    begin();
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) {
+        folder_write(folder, "other", theirs[i], 0);
+        ends_with(check_one, other, 1, "other is there, and locus has not written it");
+        has("other", theirs[i]);
+    }
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        folder_write(folder, "other", ours[i], 0);
+        check_one(other);
+    }
+}
+
 TEST(saving, outputs_that_cannot_be_had_are_refused_before_the_work)
 {
     char linked[2 * FOLDER_PATH_BYTES];

@@ -203,7 +203,7 @@ static void check_losses(const struct vec *v, size_t n)
 
 static void check_distances(const struct vec *v, size_t n)
 {
-    float x[LONGEST] = {0}, squares[LONGEST], found[LONGEST];
+    float x[LONGEST] = {0}, squares[LONGEST] = {0}, found[LONGEST];
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         x[i] = (float)(2 * rng_real(&rng));

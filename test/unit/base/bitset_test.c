@@ -1,4 +1,4 @@
-#include "base/bitset.h"
+#include "base/sets.h"
 
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* footprint: what the system says of this process, and that it follows what the process takes. */
-#include "base/footprint.h"
+#include "base/process.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "test.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The keys that a sample has: each can be added once, until the set begins anew. */
-#include "base/keyset.h"
+#include "base/sets.h"
 #include "worker/random.h"
 #include "test.h"
 

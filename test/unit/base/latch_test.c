@@ -1,5 +1,5 @@
 /* latch: one thread at a time, and each sees what the one before it wrote. */
-#include "base/latch.h"
+#include "base/sync.h"
 #include "threads.h"
 
 #include <sched.h>

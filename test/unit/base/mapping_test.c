@@ -1,11 +1,11 @@
 /* mapping: rings where the plugins of hwloc were, and the other way round. The thread sanitizer is
  * to find nothing. */
-#include "base/tsan.h"
+#include "base/sync.h"
 
 #include "base/pinning.h"
 #include "base/ring.h"
-#include "test.h"
 #include "alternate.h"
+#include "test.h"
 
 /* Rings of sizes of which some fit to where a plugin was. */
 enum { RINGS = 3, NOPS = 200 };

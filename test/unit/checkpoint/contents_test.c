@@ -58,7 +58,7 @@ static struct scene *scene(uint64_t keys_max)
     CHECK_EQ(manifest_move_files(&s.manifest, &t.files), 0);
     tensors_fini(&t);
     CHECK_EQ(blocks_init(&s.blocks), 0);
-    s.contents = (struct contents){&s.blocks, s.folder, &s.manifest, contents_seals(&s.manifest)};
+    s.contents = (struct contents){&s.blocks, s.folder, &s.manifest};
     return &s;
 }
 
@@ -66,40 +66,27 @@ static void end(struct scene **at)
 {
     struct scene *s = *at;
     blocks_fini(&s->blocks);
-    contents_free_seals(s->contents.seals, &s->manifest);
     manifest_fini(&s->manifest);
 }
 
 struct found {
-    unsigned table, count;
-    bool row[ROWS];
+    unsigned count[2];
+    bool row[2][ROWS];
 };
 
-static int find(void *context, const int64_t *rows, size_t count, const float *values)
+static int find(void *context, const struct manifest_section *s, const int64_t *rows, size_t count,
+                const float *values)
 {
     struct found *f = context;
-    unsigned length = f->table ? LONG : 1;
+    unsigned length = s->table ? LONG : 1;
     float expected[LONG];
-    for (size_t i = 0; i < count; i++, f->count++) {
-        CHECK(rows[i] % 2 == 1 && !f->row[rows[i]]);
-        f->row[rows[i]] = true;
-        row_of(f->table, (uint64_t)rows[i], expected);
+    for (size_t i = 0; i < count; i++, f->count[s->table]++) {
+        CHECK(rows[i] % 2 == 1 && !f->row[s->table][rows[i]]);
+        f->row[s->table][rows[i]] = true;
+        row_of(s->table, (uint64_t)rows[i], expected);
         CHECK_EQ(memcmp(values + i * length, expected, length * sizeof *values), 0);
     }
     return 0;
-}
-
-/* All rows of a table, of all files. */
-static unsigned read_table(const struct scene *s, unsigned table)
-{
-    struct found found = {.table = table};
-    for (unsigned i = 0; i < s->manifest.files; i++) {
-        const struct manifest_file *f = &s->manifest.file[i];
-        for (unsigned k = 0; k < f->sections; k++)
-            if (f->section[k].table == table)
-                CHECK_EQ(contents_rows(&s->contents, f, &f->section[k], find, &found), 0);
-    }
-    return found.count;
 }
 
 static void check_rows(uint64_t keys_max, unsigned count)
@@ -108,8 +95,11 @@ static void check_rows(uint64_t keys_max, unsigned count)
     CHECK_EQ(s->manifest.files, count);
     for (unsigned i = 0; i < count; i++)
         CHECK_EQ(contents_verify(&s->contents, &s->manifest.file[i]), 0);
-    CHECK_EQ(read_table(s, 0), ROWS / 2);
-    CHECK_EQ(read_table(s, 1), ROWS / 2);
+    struct found found = {.count = {0, 0}};
+    for (unsigned i = 0; i < count; i++)
+        CHECK_EQ(contents_rows(&s->contents, &s->manifest.file[i], find, &found), 0);
+    CHECK_EQ(found.count[0], ROWS / 2);
+    CHECK_EQ(found.count[1], ROWS / 2);
     CHECK_EQ(manifest_rows(&s->manifest, 0), ROWS / 2);
 }
 
@@ -202,29 +192,71 @@ TEST(contents, verify_finds_row_numbers_out_of_range)
 
 /* ---- what was verified is what is read ---- */
 
-/* All rows of a section; -EIO: none that was not verified has come before. */
-static int read_section(const struct scene *s, unsigned k)
+/* A byte that is another one until rows are given out. */
+struct passing {
+    int fd;
+    uint64_t at; /* 0: there is none any more */
+};
+
+/* Whatever they are, the tables have them. */
+static int take(void *context, const struct manifest_section *s, const int64_t *rows, size_t count,
+                const float *values)
 {
+    struct passing *p = context;
+    (void)s, (void)values;
+    for (size_t i = 0; i < count; i++) CHECK(rows[i] >= 0 && rows[i] < ROWS);
+    if (p->at) flip(p->fd, p->at);
+    p->at = 0;
+    return 0;
+}
+
+static void has_changed(const struct scene *s, struct passing *p)
+{
+    REFUSED(contents_rows(&s->contents, &s->manifest.file[0], take, p), -EIO,
+            "has changed since it was verified");
+}
+
+TEST(contents, rows_finds_each_byte_changed_since_verify)
+{
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
-    struct found found = {.table = f->section[k].table};
-    int rc = contents_rows(&s->contents, f, &f->section[k], find, &found);
-    if (rc) CHECK_EQ(rc, -EIO);
-    if (rc) CHECK_STR(locus_error(), "has changed since it was verified");
-    return rc;
+    struct passing none = {.at = 0};
+    int fd = open_file(s);
+    CHECK_EQ(contents_verify(&s->contents, f), 0);
+    for (uint64_t at = f->data_at; at < f->bytes; at++) {
+        flip(fd, at);
+        has_changed(s, &none);
+        flip(fd, at);
+    }
+    CHECK_EQ(contents_rows(&s->contents, f, take, &none), 0);
+    close(fd);
+}
+
+/* Row 99 was taken for another one, and the digest is right again. */
+TEST(contents, rows_finds_a_number_that_was_another_for_a_moment)
+{
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
+    int fd = open_file(s);
+    struct passing number = {fd, s->manifest.file[0].section[0].keys_at};
+    flip(fd, number.at);
+    has_changed(s, &number);
+    CHECK_EQ(contents_rows(&s->contents, &s->manifest.file[0], take, &number), 0);
+    close(fd);
 }
 
 TEST(contents, rows_refuses_a_file_replaced_since_verify)
 {
     CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
+    struct passing none = {.at = 0};
     char path[2 * FOLDER_PATH_BYTES];
     snprintf(path, sizeof path, "%s", folder_path(s->folder, f->name));
     CHECK_EQ(contents_verify(&s->contents, f), 0);
     CHECK_EQ(truncate(path, (off_t)f->data_at), 0);
-    CHECK_EQ(read_section(s, 0), -EIO);
+    has_changed(s, &none);
     CHECK_EQ(unlink(path), 0);
-    CHECK_EQ(read_section(s, 0), -EIO);
+    has_changed(s, &none);
     CHECK_EQ(mkfifo(path, 0600), 0);
-    CHECK_EQ(read_section(s, 0), -EIO);
+    has_changed(s, &none);
     REFUSED(contents_verify(&s->contents, f), -EBADMSG, "it is no regular file");
 }

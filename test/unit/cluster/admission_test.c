@@ -1,7 +1,6 @@
 /* Who may join: who proves that it knows the cluster's secret. */
 #include "cluster/peers.h"
 #include "net/secret.h"
-#include "net/strangers.h"
 #include "test.h"
 
 #include <errno.h>
@@ -192,7 +191,7 @@ TEST(rendezvous, response_is_good_for_its_challenge_alone)
 
     other = be_challenged(&n[1], challenge);
     bytes = make_response(&n[1], challenge, response);
-    response[bytes - 1] ^= 1; /* the tables' flags: what it says of itself is vouched for, too */
+    response[bytes - 5] ^= 1; /* its last value: what it says of itself is vouched for, too */
     peer_say(other, response, bytes);
     be_refused(other);
     close(fd);
@@ -334,7 +333,7 @@ TEST(rendezvous, without_a_secret_rank_0_stays_on_loopback)
 {
     static const char *const cases[][2] = {
         {"192.0.2.1:7777",
-         "192.0.2.1:7777 is not on loopback, and the cluster has no secret: set LOCUS_SECRET"},
+         "192.0.2.1:7777\" is not on loopback, and the cluster has no secret: set LOCUS_SECRET"},
         {"0.0.0.0:7777",
          "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN"},
     };

@@ -132,75 +132,88 @@ TEST(collective, agree_refuses_another_kind_than_others_wait_in)
     collective_fini(&shared);
 }
 
-/* Another worker opens, and comes to the same meeting, when this node has arrived and waits for the
- * others. */
+/* Another worker opens when this node has arrived and waits for the others; then it comes, too. */
 struct late {
-    void *(*comes)(void *late);
+    enum collective_kind first, last; /* which one comes to */
     pthread_t thread;
     bool has_begun;
-    int rc;
+    int is_open; /* atomic */
     double sum;
 };
+
+static double meet_with(int id, enum collective_kind kind, double number)
+{
+    struct word w = {.count = kind == COLLECTIVE_SUM, .number = {number}};
+    CHECK_EQ(collective_agree(&shared, id, kind, &w), 0);
+    return w.number[0];
+}
+
+static void *open_and_meet(void *late)
+{
+    struct late *l = late;
+    CHECK_EQ(collective_open(&shared), 1);
+    __atomic_store_n(&l->is_open, 1, __ATOMIC_RELEASE);
+    l->sum = meet_with(1, l->first, 5);
+    if (l->last != l->first) meet_with(1, l->last, 0);
+    return NULL;
+}
 
 static int others_are_slow(void *late, const struct meeting *meeting, struct word *w)
 {
     struct late *l = late;
+    (void)meeting;
     if (w->count > 0) w->number[0] += 100;
-    if (l->has_begun || (w->count == 0 && !meeting->goes_on)) return 0;
+    if (l->has_begun) return 0;
     l->has_begun = true;
-    CHECK_EQ(collective_open(&shared), 1);
-    CHECK_EQ(pthread_create(&l->thread, NULL, l->comes, l), 0);
-    usleep(1000); /* for a mistake to show; the right answer never depends on it */
+    CHECK_EQ(pthread_create(&l->thread, NULL, open_and_meet, l), 0);
+    usleep(20000); /* for a mistake to show; the right answer never depends on it */
+    CHECK_EQ(__atomic_load_n(&l->is_open, __ATOMIC_ACQUIRE), 0);
     return 0;
 }
 
-static void *quiesce_late(void *late)
+static void await_open(struct late *l)
 {
-    struct late *l = late;
-    l->rc = meet(&shared, 1, COLLECTIVE_UPDATES);
-    if (l->rc == 0) l->rc = meet(&shared, 1, COLLECTIVE_COPIES);
-    return NULL;
+    while (!__atomic_load_n(&l->is_open, __ATOMIC_ACQUIRE)) usleep(100);
 }
 
 TEST(collective, open_during_a_quiesce_joins_the_next)
 {
-    struct late l = {.comes = quiesce_late, .rc = 1};
+    struct late l = {.first = COLLECTIVE_UPDATES, .last = COLLECTIVE_COPIES};
     open_two_close_one();
     collective_join(&shared, others_are_slow, &l);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-    CHECK_EQ(shared.place[1], PLACE_LATE);
+    CHECK_EQ(collective_open_count(&shared), 1);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    await_open(&l);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
     CHECK_EQ(pthread_join(l.thread, NULL), 0);
-    CHECK_EQ(l.rc, 0);
     collective_fini(&shared);
-}
-
-static double sum_of(int id, double number)
-{
-    struct word w = {.count = 1, .number = {number}};
-    CHECK_EQ(collective_agree(&shared, id, COLLECTIVE_SUM, &w), 0);
-    CHECK_EQ(w.count, 1);
-    return w.number[0];
-}
-
-static void *add_five(void *late)
-{
-    ((struct late *)late)->sum = sum_of(1, 5);
-    return NULL;
 }
 
 /* Its number would be in no sum. */
 TEST(collective, open_during_a_sum_joins_the_next)
 {
-    struct late l = {.comes = add_five};
+    struct late l = {.first = COLLECTIVE_SUM, .last = COLLECTIVE_SUM};
     open_two_close_one();
     collective_join(&shared, others_are_slow, &l);
-    CHECK(sum_of(0, 1) == 101);
-    CHECK(sum_of(0, 2) == 107);
+    CHECK(meet_with(0, COLLECTIVE_SUM, 1) == 101);
+    await_open(&l);
+    CHECK(meet_with(0, COLLECTIVE_SUM, 2) == 107);
     CHECK_EQ(pthread_join(l.thread, NULL), 0);
     CHECK(l.sum == 107);
+    collective_fini(&shared);
+}
+
+TEST(collective, open_during_a_barrier_waits_for_its_end)
+{
+    struct late l = {.first = COLLECTIVE_BARRIER, .last = COLLECTIVE_BARRIER};
+    open_two_close_one();
+    collective_join(&shared, others_are_slow, &l);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_BARRIER), 0);
+    await_open(&l);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_BARRIER), 0);
+    CHECK_EQ(pthread_join(l.thread, NULL), 0);
     collective_fini(&shared);
 }
 
@@ -209,7 +222,7 @@ TEST(collective, open_during_a_sum_joins_the_next)
 static void *say_nothing(void *rc)
 {
     struct word w = {.rc = 0};
-    *(int *)rc = collective_agree(&shared, 1, COLLECTIVE_STEP, &w);
+    *(int *)rc = collective_agree(&shared, 1, COLLECTIVE_STAGE, &w);
     CHECK_STR(w.text, "worker 0 says");
     return NULL;
 }
@@ -220,7 +233,7 @@ static int say_beside_nothing(struct word w)
     int other = 1;
     open_two();
     CHECK_EQ(pthread_create(&thread, NULL, say_nothing, &other), 0);
-    int rc = collective_agree(&shared, 0, COLLECTIVE_STEP, &w);
+    int rc = collective_agree(&shared, 0, COLLECTIVE_STAGE, &w);
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(other, rc);
     collective_fini(&shared);
@@ -248,7 +261,7 @@ TEST(collective, open_waits_for_the_end_of_a_checkpoint)
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_CHECKPOINT), 0);
     CHECK_EQ(pthread_create(&thread, NULL, open_late, &id), 0);
     usleep(20000); /* for a mistake to show; the right answer never depends on it */
-    CHECK_EQ(meet(&shared, 0, COLLECTIVE_STEP), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_STAGE), 0);
     CHECK_EQ(collective_open_count(&shared), 1);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_END), 0);
     CHECK_EQ(pthread_join(thread, NULL), 0);

@@ -258,6 +258,8 @@ TEST(environment, read_refuses_what_is_half_said_or_no_number)
         {"LOCUS_RANK= LOCUS_SIZE= LOCUS_RENDEZVOUS=h:1", "LOCUS_RENDEZVOUS is set", "set both"},
         {"PMI_RANK=1 PMI_SIZE=4", "PMI_SIZE is 4: set LOCUS_RENDEZVOUS=host:port", "LOCUS_SIZE=1"},
         {"PALS_RANKID=1", "PALS_RANKID is set but PMI_SIZE is not", "set both"},
+        {"PMI_RANK=0", "PMI_RANK is set but PMI_SIZE is not", "set both"},
+        {"MV2_COMM_WORLD_RANK=0", "MV2_COMM_WORLD_SIZE is not", "set both"},
         {"MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=4", "MV2_COMM_WORLD_SIZE is 4", "LOCUS_SIZE=1"},
         /* started by mpiexec's proxies, which srun has started */
         {STEP SEVERAL "SLURM_STEP_NODELIST=a,b PMI_RANK=3 PMI_SIZE=8", "PMI_SIZE is 8",

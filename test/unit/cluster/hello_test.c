@@ -1,4 +1,4 @@
-#include "cluster/hello.h"
+#include "cluster/message.h"
 
 #include "net/secret.h"
 #include "test.h"
@@ -51,7 +51,7 @@ TEST(hello, read_takes_what_write_wrote)
     c.secret = &s;
     struct message *m = written(&c);
     CHECK(hello_read(&h, body_of(m), bytes_of(m)));
-    CHECK(h.rank == 2 && h.size == 3 && h.workers == 9 && h.shards == 5 && h.table_count == 2);
+    CHECK(h.rank == 2 && h.size == 3 && h.workers == 9 && h.shards == 5);
     CHECK(h.has_secret);
     CHECK_EQ(h.join_timeout_ms, 60000);
     CHECK_EQ(h.peer_timeout_ms, 1); /* never none */
@@ -146,7 +146,7 @@ TEST(hello, differs_names_what_must_be_equal)
     c = config();
     c.node.tables = other;
     other[0].name = "people";
-    differ(&c, &ours, "rank 2 has table 0 named \"people\", rank 0 has it named \"entities\"");
+    differ(&c, &ours, "rank 2 has table 0 named \"people\", rank 0 has \"entities\"");
     other[0] = tables[0], other[1].rows = 8;
     differ(&c, &ours, "rank 2 has rows 8 in table 1 (\"table1\"), rank 0 has 7");
     other[1] = tables[1], other[0].length = 64;

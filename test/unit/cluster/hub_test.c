@@ -2,7 +2,7 @@
  * reason. The peer is a bare socket. */
 #include "cluster/hub.h"
 
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/peers.h"
 #include "cluster/streams.h"
 #include "test.h"
@@ -220,7 +220,7 @@ TEST(hub, absence_is_time_in_which_this_process_did_not_run)
     CLOSED_BY(scene_end) struct scene s;
     scene_begin(&s);
     hub_lock(&s.hub);
-    const uint64_t now = clock_now_ns(),
+    const uint64_t now = time_now_ns(),
                    timeout = s.hub.timeout_ns = now; /* the machine may not have run for longer */
     s.hub.due_ns = now + SECOND;
     CHECK_EQ(hub_absence(&s.hub), 0);
@@ -233,7 +233,7 @@ TEST(hub, absence_is_time_in_which_this_process_did_not_run)
     s.hub.absence_ns = timeout / 3;
     CHECK_EQ(hub_absence(&s.hub), 0);
     hub_note(&s.hub); /* the thread is to run at once: from now on it is late */
-    CHECK(s.hub.due_ns <= clock_now_ns());
+    CHECK(s.hub.due_ns <= time_now_ns());
     hub_unlock(&s.hub);
 }
 
@@ -246,8 +246,8 @@ TEST(hub, peer_that_was_not_heard_while_we_did_not_run_was_not_silent)
         scene_begin(&s);
         hub_lock(&s.hub);
         channel_watch(s.channel, (unsigned)(1e3 * LONG_S));
-        await(&s, &s.ticks, s.ticks + 1);  /* the thread sleeps until the next heartbeat */
-        s.hub.timeout_ns = clock_now_ns(); /* the machine may not have run for longer */
+        await(&s, &s.ticks, s.ticks + 1); /* the thread sleeps until the next heartbeat */
+        s.hub.timeout_ns = time_now_ns(); /* the machine may not have run for longer */
         const uint64_t then_ns = s.hub.timeout_ns / 4;
         s.channel->heard_ns = then_ns;
         if (was_stopped) s.hub.due_ns = then_ns;

@@ -1,5 +1,5 @@
 /* Who joins, and with whom: agreement, differences, versions. */
-#include "cluster/hello.h"
+#include "cluster/message.h"
 #include "cluster/peers.h"
 #include "common/port.h"
 #include "test.h"

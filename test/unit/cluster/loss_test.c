@@ -1,5 +1,5 @@
 /* Who is lost. Those that must stop are processes of their own; those that die: test/cluster/loss. */
-#include "cluster/agreement.h"
+#include "cluster/message.h"
 #include "cluster/peers.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "cluster/meeting.h"
+#include "cluster/message.h"
 
 #include "test.h"
 

@@ -1,7 +1,5 @@
 #include "cluster/message.h"
 
-#include "cluster/agreement.h"
-
 #include "test.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "cluster/peers.h"
 
-#include "cluster/hello.h"
+#include "cluster/message.h"
 #include "net/secret.h"
 #include "test.h"
 

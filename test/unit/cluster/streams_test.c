@@ -3,7 +3,7 @@
 #include "cluster/streams.h"
 
 #include "net/loopback.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "locus.h"
 #include "test.h"
 

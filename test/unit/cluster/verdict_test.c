@@ -1,4 +1,4 @@
-#include "cluster/verdict.h"
+#include "cluster/server.h"
 
 #include "test.h"
 

@@ -314,27 +314,6 @@ TEST_WITH(intents, hear_of_the_clocks_of_what_begins, fixture, d)
     }
 }
 
-TEST_WITH(intents, are_found_by_key, fixture, d)
-{
-    struct intent_found found[4];
-    bool more;
-    struct intent_stream *s[WORKERS] = {intents_open_stream(&d->intents, 0),
-                                        intents_open_stream(&d->intents, 1)};
-    signal_range(d, s[0], 0, 10, 0, 20);
-    signal_range(d, s[1], 5, 10, 500, 600);
-    turn(d);
-    CHECK_EQ(intents_find(&d->intents, 20, found, 4, &more), 0);
-    CHECK_EQ(intents_find(&d->intents, 7, found, 4, &more), 2);
-    CHECK(!more);
-    CHECK(found[0].is_active && found[0].worker == 0 && found[0].start == 0 && found[0].end == 20);
-    CHECK(!found[1].is_active && found[1].worker == 1 && found[1].start == 500 &&
-          found[1].end == 600);
-    CHECK_EQ(intents_find(&d->intents, 7, found, 1, &more), 1);
-    CHECK(more);
-    advance(d, 0, 20);
-    CHECK_EQ(intents_find(&d->intents, 7, found, 4, &more), 1);
-}
-
 /* ---- wants that go on ---- */
 
 static bool has_written(const struct intent_stream *s)

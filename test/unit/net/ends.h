@@ -9,7 +9,7 @@
 
 #include "net/link_private.h"
 #include "net/loopback.h"
-#include "net/tcp.h"
+#include "net/carrier.h"
 #include "net/uring.h"
 #include "test.h"
 

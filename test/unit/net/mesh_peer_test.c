@@ -3,7 +3,7 @@
 #include "meshes.h"
 
 #include "locus.h"
-#include "net/strangers.h"
+#include "net/secret.h"
 #include "test.h"
 
 #include <errno.h>

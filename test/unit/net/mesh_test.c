@@ -39,7 +39,7 @@ TEST(mesh, connects_every_shard_of_every_node)
     struct secret s = secret_of("open sesame");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLOSED_BY(close_mesh) struct cluster c = {.size = 0};
-        char address[MESH_ADDRESS_MAX];
+        char address[ADDRESS_MAX];
         int listener, before = open_listeners();
         if (listen_at(cases[i].listen, RENDEZVOUS, &listener, address)) SKIP("no IPv6 here");
         close(listener);

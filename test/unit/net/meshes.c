@@ -1,7 +1,7 @@
 #include "meshes.h"
 
 #include "locus.h"
-#include "net/mesh_listener.h"
+#include "net/address.h"
 #include "test.h"
 
 #include <poll.h>
@@ -9,12 +9,11 @@
 
 /* ---- nodes ---- */
 
-int listen_at(const char *listen, const char *rendezvous, int *listener,
-              char address[MESH_ADDRESS_MAX])
+int listen_at(const char *listen, const char *rendezvous, int *listener, char address[ADDRESS_MAX])
 {
-    const struct mesh_place p = {
+    const struct address_place p = {
         .listen = listen, .rendezvous = rendezvous, .deadline_ns = now_ns() + SECOND};
-    return mesh_listen(&p, listener, address);
+    return address_listen(&p, listener, address);
 }
 
 void open_cluster(struct cluster *c, unsigned size, unsigned shards, const struct secret *secret,
@@ -27,7 +26,7 @@ void open_cluster(struct cluster *c, unsigned size, unsigned shards, const struc
                                          .rank = i,
                                          .size = size,
                                          .shards = shards,
-                                         .address = (const char(*)[MESH_ADDRESS_MAX])c->address,
+                                         .address = (const char(*)[ADDRESS_MAX])c->address,
                                          .secret = secret,
                                          .deadline_ns = now_ns() + 120 * SECOND};
         CHECK_EQ(listen_at(listen, RENDEZVOUS, &n->config.listener, c->address[i]), 0);

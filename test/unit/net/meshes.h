@@ -27,13 +27,12 @@ struct node {
 
 struct cluster {
     unsigned size, shards;
-    char address[NODES_MAX][MESH_ADDRESS_MAX];
+    char address[NODES_MAX][ADDRESS_MAX];
     struct node node[NODES_MAX];
 };
 
-/* mesh_listen() with a time-out of a second. */
-int listen_at(const char *listen, const char *rendezvous, int *listener,
-              char address[MESH_ADDRESS_MAX]);
+/* address_listen() with a time-out of a second. */
+int listen_at(const char *listen, const char *rendezvous, int *listener, char address[ADDRESS_MAX]);
 
 /* `secret`: NULL, or of all. */
 void open_cluster(struct cluster *, unsigned size, unsigned shards, const struct secret *secret,

@@ -1,6 +1,6 @@
 /* explain: what a node says of one key, over HTTP as `locus explain` asks; and of what cannot be
  * one. Of keys that move and are copied: test_explain.py. */
-#include "observe/explain.h"
+#include "observe/metrics.h"
 
 #include "http.h"
 #include "one_node.h"

@@ -1,5 +1,5 @@
 /* Where no row ever leaves: what a part is that has all its rows, and one that has not. */
-#include "store/rows.h"
+#include "store/row.h"
 
 #include "common/stores.h"
 #include "threads.h"

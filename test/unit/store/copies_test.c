@@ -1,7 +1,7 @@
 /* Workers' copies of rows, made and ended step by step; test/sim/copies.c has the orders. */
-#include "store/rows.h"
+#include "store/row.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "test.h"
 
 #include <math.h>
@@ -142,7 +142,7 @@ static void take_long(void *slow, float *row, uint32_t length)
 {
     (void)row, (void)length;
     __atomic_fetch_add(&((struct slow *)slow)->calls, 1, __ATOMIC_SEQ_CST);
-    for (uint64_t end_ns = clock_now_ns() + LONG_NS; clock_now_ns() < end_ns;) continue;
+    for (uint64_t end_ns = time_now_ns() + LONG_NS; time_now_ns() < end_ns;) continue;
 }
 
 static void *edit_on(void *slow)
@@ -217,7 +217,7 @@ static void step(struct optimizer *o, float *row, float *record, int steps)
     for (int i = 0; i < steps; i++) {
         const float gradient[VALUES] = {0.5f + (float)i, -1.0f};
         optimizer_begin_step(o);
-        optimizer_change(o, row, VALUES, ROW_ADD, gradient, optimizer_step(o), record, i == 0, 0);
+        o->element->change(o, row, ROW_ADD, gradient, optimizer_step(o), record, i == 0, 0);
     }
 }
 
@@ -241,7 +241,7 @@ static void check_records(enum locus_optimizer kind, enum locus_element element)
     struct optimizer o;
     float row[2][RECORD_MAX], kept[2][RECORD_MAX] = {0}, said[RECORD_MAX] = {7};
     float first[RECORD_MAX] = {1, 2};
-    optimizer_init(&o, type, &type->usual, element);
+    optimizer_init(&o, type, &type->usual, element, VALUES);
     step(&o, first, NULL, 1);
     for (int w = 0; w < 2; w++) {
         memcpy(row[w], first, sizeof first);
@@ -250,9 +250,8 @@ static void check_records(enum locus_optimizer kind, enum locus_element element)
     float replica[RECORD_MAX], owner[RECORD_MAX];
     memcpy(replica, first, sizeof replica);
     memcpy(owner, first, sizeof owner);
-    for (int w = 0; w < 2; w++)
-        optimizer_fold(&o, replica, VALUES, row[w], kept[w], said, w == 0, 0);
-    optimizer_fold(&o, owner, VALUES, replica, said, NULL, false, 0);
+    for (int w = 0; w < 2; w++) o.element->fold(&o, replica, row[w], kept[w], said, w == 0, 0);
+    o.element->fold(&o, owner, replica, said, NULL, false, 0);
     check_alike(&o, owner, replica);
 }
 

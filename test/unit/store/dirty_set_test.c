@@ -1,4 +1,4 @@
-#include "store/dirty_set.h"
+#include "store/store.h"
 
 #include "test.h"
 

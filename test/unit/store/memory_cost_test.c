@@ -6,8 +6,8 @@
  * bytes for a key that is not held, and up to 24 for one that is; the values of the rows that are
  * held. That rows which left give theirs back is in slab_test.c.
  */
+#include "base/process.h"
 #include "common/stores.h"
-#include "base/footprint.h"
 #include "one_node.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "store/row_type.h"
+#include "store/optimizer.h"
 
 #include "test.h"
 
@@ -155,40 +155,6 @@ TEST(row_steps, steps_are_the_published_ones_at_all_lengths)
     for_all(check_lengths);
 }
 
-/* ---- gradients that are written nowhere ---- */
-
-/* Parts that are powers of two: the products are exact, whoever rounds when. */
-static void check_along(const struct row_type *t, uint32_t n, float decay)
-{
-    struct locus_rule r = rule_of(t);
-    float direction[LARGE], gradient[LARGE];
-    begin(n, t);
-    for (uint64_t number = 1; number <= 3; number++) {
-        struct row_step s = step_of(t, &r, number);
-        for (uint32_t i = 0; i < n; i++) direction[i] = random_float();
-        for (uint32_t i = 0; i < n; i++) gradient[i] = -2 * direction[i] + decay * copies[0].row[i];
-        t->step(&r, s, copies[0].row, gradient, n, NULL);
-        t->along(&r, s, copies[1].row, (struct row_direction){direction, -2, decay}, n);
-    }
-    for (uint64_t i = 0; i < row_type_stored(t, n) + GUARD; i++)
-        CHECK(copies[0].row[i] == copies[1].row[i]);
-}
-
-static void check_along_of(const struct row_type *t, enum locus_optimizer o)
-{
-    (void)o;
-    for (uint32_t n = 1; n <= 40; n++) {
-        check_along(t, n, 0);
-        check_along(t, n, 0.25f);
-    }
-    check_along(t, LARGE, 0.25f);
-}
-
-TEST(row_steps, along_equals_the_step_of_the_gradient)
-{
-    for_all(check_along_of);
-}
-
 /* ---- records ---- */
 
 /* `steps` steps of copy c with gradients that do not depend on it: integers, so that with parts of
@@ -226,9 +192,9 @@ static void check_laws(const struct row_type *t, uint32_t n)
     take_steps(t, &copies[1], 0, 2, n);
     take_steps(t, &copies[2], 2, 1, n);
     take_steps(t, &copies[3], 3, 4, n);
-    t->merge(&r, copies[0].row, copies[1].record, n, false);
-    t->merge(&r, copies[0].row, copies[2].record, n, false);
-    t->merge(&r, copies[0].row, copies[3].record, n, false);
+    t->merge(t, &r, copies[0].row, copies[1].record, n, false);
+    t->merge(t, &r, copies[0].row, copies[2].record, n, false);
+    t->merge(t, &r, copies[0].row, copies[3].record, n, false);
     memcpy(serial.row, copies[0].row, n * sizeof(float)); /* its values took other steps */
     check_equal(t, copies[0].row, serial.row, n, stored);
     if (t->counts) CHECK(serial.record[record - 1] == 7);
@@ -248,44 +214,102 @@ TEST(row_steps, merge_gives_the_state_of_a_serial_order)
     for_all(check_laws_of);
 }
 
-/* What is no step with this rate that the row took last is left alone. */
-static void check_is_no_gradient(const struct row_type *t, float rate, struct copy *c, uint32_t n)
+/* ---- what a replica keeps of its steps (optimizer.h) ---- */
+
+static struct optimizer optimizer;
+
+/* A step of copies[0], which is kept, and the same of copies[1], whose record is. */
+static void step_both(struct row_step s, uint32_t n, bool is_first)
 {
-    struct locus_rule r = rule_of(t);
-    copies[3] = *c;
-    CHECK(!t->gradient(&r, &(struct row_step){rate, rate}, c->row, c->record, n));
-    CHECK(memcmp(c, &copies[3], sizeof *c) == 0);
+    float gradient[LARGE];
+    for (uint32_t i = 0; i < n; i++) gradient[i] = i == 5 ? 0 : random_float() / 3;
+    optimizer.element->change(&optimizer, copies[0].row, ROW_ADD, gradient, s, copies[0].record,
+                              is_first, 0);
+    optimizer.type->step(&optimizer.rule, s, copies[1].row, gradient, n, copies[1].record);
+    memcpy(copies[2].row, gradient, n * sizeof *gradient);
 }
 
-static void check_gradient(const struct row_type *t, enum locus_optimizer o)
+/* Adam's d is the difference of the values, others' are the same to the bit. */
+static void check_kept(uint32_t n)
+{
+    uint64_t floats = row_type_record(optimizer.type, n);
+    CHECK_EQ(
+        optimizer.element->collect(&optimizer, copies[0].row, copies[0].record, copies[3].record),
+        floats);
+    for (uint64_t i = 0; i < floats; i++) {
+        float a = copies[3].record[i], b = copies[1].record[i];
+        bool is_near = optimizer.type->factor && i < n && fabsf(a - b) <= 1e-6f;
+        CHECK(a == b || is_near);
+    }
+    for (uint64_t i = 0; i < row_type_stored(optimizer.type, n); i++)
+        CHECK(copies[0].row[i] == copies[1].row[i]);
+    for (uint64_t i = floats; i < floats + GUARD; i++) CHECK(copies[0].record[i] == -7);
+}
+
+/* A step is told as it was made, whatever the rate and the number are by then. */
+static void check_step(struct row_step s, uint32_t n)
+{
+    float told[LARGE + OPTIMIZER_STEP_FLOATS];
+    CHECK_EQ(optimizer.element->collect(&optimizer, copies[0].row, copies[0].record, told),
+             n + OPTIMIZER_STEP_FLOATS);
+    CHECK(memcmp(told, copies[2].row, n * sizeof *told) == 0);
+    CHECK(told[n] == s.rate && told[n + 1] == s.size);
+}
+
+static void check_gradient(const struct row_type *t, enum locus_optimizer o, uint32_t n)
+{
+    struct locus_rule r = rule_of(t);
+    optimizer_init(&optimizer, t, &r, LOCUS_F32, n);
+    begin(n, t);
+    step_both(step_of(t, &r, 7), n, true);
+    optimizer_set_rate(&optimizer, 3);
+    if (!optimizer.keeps_gradients) {
+        CHECK(n < 3 || o == LOCUS_SGD || o == LOCUS_ROW_ADAGRAD);
+        check_kept(n);
+        return;
+    }
+    check_step(step_of(t, &r, 7), n);
+    step_both(step_of(t, &r, 8), n, false);
+    check_kept(n);
+    step_both(step_of(t, &r, 9), n, false);
+    check_kept(n);
+}
+
+static void check_gradients(const struct row_type *t, enum locus_optimizer o)
+{
+    for (uint32_t n = 1; n <= 40; n++) check_gradient(t, o, n);
+    check_gradient(t, o, LARGE);
+}
+
+TEST(row_steps, one_step_is_kept_as_its_gradient)
+{
+    for_all(check_gradients);
+}
+
+/* A replica that made one step, and then gets the owner's row; in copies[1] the step comes last. */
+static void check_refresh(const struct row_type *t, enum locus_optimizer o)
 {
     enum { N = 37 };
-    float gradient[N];
     struct locus_rule r = rule_of(t);
-    struct row_step s = step_of(t, &r, 7), now = {s.rate, 0};
-    if (!t->gradient) return;
+    struct row_step s = step_of(t, &r, 7);
     (void)o;
+    optimizer_init(&optimizer, t, &r, LOCUS_F32, N);
+    if (!optimizer.keeps_gradients) return;
     begin(N, t);
-    for (uint32_t i = 0; i < N; i++) gradient[i] = i == 5 ? 0 : random_float() / 3;
-    t->step(&r, s, copies[0].row, gradient, N, copies[0].record);
-    copies[1] = copies[2] = copies[0];
-    if (!t->factor) check_is_no_gradient(t, s.rate * 2, &copies[0], N);
-    copies[1].row[N + 7]++; /* another node's steps have come */
-    check_is_no_gradient(t, s.rate, &copies[1], N);
-    t->step(&r, s, copies[2].row, gradient, N, copies[2].record);
-    check_is_no_gradient(t, s.rate, &copies[2], N);
-    copies[1] = copies[0];
-    copies[1].row[N + 7] = INFINITY; /* a step of 0, whose direction nobody knows */
-    copies[1].record[7] = 0;
-    check_is_no_gradient(t, s.rate, &copies[1], N);
-    CHECK(t->gradient(&r, &now, copies[0].row, copies[0].record, N));
-    for (uint32_t i = 0; i < N; i++) CHECK(copies[0].record[i] == gradient[i]);
-    if (t->factor) CHECK(fabsf(now.size - s.size) <= 1e-6f * s.size);
+    step_both(s, N, true);
+    for (uint64_t i = 0; i < row_type_stored(t, N); i++) copies[3].row[i] = (float)(i % 5);
+    memcpy(copies[1].row, copies[3].row, sizeof copies[1].row);
+    memset(copies[1].record, 0, row_type_record(t, N) * sizeof(float));
+    optimizer.element->refresh(&optimizer, copies[0].row, copies[3].row, copies[0].record, 0);
+    t->step(&r, s, copies[1].row, copies[2].row, N, copies[1].record);
+    check_step(s, N);
+    step_both(step_of(t, &r, 8), N, false);
+    check_kept(N);
 }
 
-TEST(row_steps, gradient_of_a_record_of_one_step)
+TEST(row_steps, one_step_is_made_again_on_a_new_row)
 {
-    for_all(check_gradient);
+    for_all(check_refresh);
 }
 
 static void check_version(const struct row_type *t, enum locus_optimizer o)
@@ -317,7 +341,7 @@ static void check_no_numbers(const struct row_type *t, enum locus_optimizer o)
         gradient[i] = o == LOCUS_ROW_ADAGRAD || i % 3 == 0 ? 1 : i % 3 == 1 ? NAN : INFINITY;
     for (uint64_t k = 1; k <= 2; k++)
         t->step(&r, step_of(t, &r, k), copies[0].row, gradient, N, copies[0].record);
-    t->merge(&r, copies[1].row, copies[0].record, N, false);
+    t->merge(t, &r, copies[1].row, copies[0].record, N, false);
     for (const struct copy *c = copies; c < copies + 2; c++)
         for (uint32_t i = 0; i < N; i++) {
             bool falls = o <= LOCUS_MOMENTUM;
@@ -368,7 +392,7 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
                 struct row_step s = step_of(t, &r, k * steps + i + 1);
                 t->step(&r, s, copy[node], &gradient, 1, record);
             }
-            t->merge(&r, row, record, 1, false);
+            t->merge(t, &r, row, record, 1, false);
         }
         *worst = fmax(*worst, fabsf(row[0] - 1));
     }
@@ -407,7 +431,7 @@ TEST(row_steps, merge_ignores_impossible_step_counts)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct locus_rule r = t->usual;
         float row[2] = {1, 2}, record[3] = {1, 1, numbers[i]};
-        t->merge(&r, row, record, 1, false);
+        t->merge(t, &r, row, record, 1, false);
         CHECK(row[0] == 2 && row[1] == 3);
     }
 }

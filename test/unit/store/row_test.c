@@ -1,4 +1,4 @@
-#include "store/rows.h"
+#include "store/row.h"
 
 #include "common/stores.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-#include "store/rows.h"
+#include "store/row.h"
 
 #include "store/store.h"
 #include "test.h"

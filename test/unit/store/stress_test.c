@@ -6,7 +6,7 @@
  * touched by two threads without an order.
  */
 #include "common/stores.h"
-#include "store/rows.h"
+#include "store/row.h"
 #include "test.h"
 
 #include <pthread.h>

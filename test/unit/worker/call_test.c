@@ -151,9 +151,6 @@ static void refuse_rows(const struct pair *p, struct refused *r)
     CHANGES_NOTHING(-EINVAL, locus_step_local(w, r->here[0], no_gradient, NULL));
     CHANGES_NOTHING(-EINVAL, locus_step_local(w, step[0], NULL, NULL));
     CHANGES_NOTHING(-EAGAIN, locus_step_local(w, r->gone[0], no_gradient, NULL));
-    CHANGES_NOTHING(-EINVAL, locus_step_along(w, step[0], NULL, 1, 0));
-    CHANGES_NOTHING(-EINVAL, locus_step_along(w, r->here[0], v, 1, 0));
-    CHANGES_NOTHING(-EAGAIN, locus_step_along(w, r->gone[0], v, 1, 0));
     CHANGES_NOTHING(-EINVAL, locus_wait(w, 77));
     CHANGES_NOTHING(false, locus_done(w, 77));
 }

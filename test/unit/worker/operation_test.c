@@ -1,5 +1,4 @@
 /* What a worker has under way. The test is the shard: it takes requests before they are posted. */
-#include "base/clock.h"
 #include "worker/operation.h"
 #include "test.h"
 
@@ -54,44 +53,6 @@ TEST(operation, hold_counts_keys_until_their_request_is_done)
     CHECK(!operations_hold(&still, keys, 1));
     operation_request_done(r, 0);
     CHECK_EQ(operations_wait_all(&still), 0);
-}
-
-/* From the time that was told to the last answer, whenever the worker looks. */
-TEST(operation, wait_counts_the_time_once)
-{
-    enum { BUCKET = 38 }; /* 2^38 ns are 4.6 minutes */
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, true);
-    struct locus_histogram took = {0};
-    struct operation *op;
-    const locus_key key = 1;
-    operations_time_next(&o, &took, clock_now_ns() - UINT64_C(360000000000));
-    struct request *r = begin(&o, &op, &key, 1);
-    locus_ticket t = operation_submit(&o, op);
-    operation_request_done(r, 0);
-    CHECK_EQ(took.sum, 0);
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQ(operations_wait(&o, t), 0);
-        CHECK_EQ(took.count[BUCKET], 1);
-    }
-}
-
-/* Nobody waits for any of them; one of two fails. */
-TEST(operation, begin_counts_times_of_reused_places)
-{
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, true);
-    struct locus_histogram took = {0};
-    for (locus_key key = 0; key < 4 * OPERATIONS_MAX; key++) {
-        struct operation *op;
-        if (key < OPERATIONS_MAX) operations_time_next(&o, &took, clock_now_ns());
-        struct request *r = begin(&o, &op, &key, 1);
-        operation_submit(&o, op);
-        operation_request_done(r, key % 2 ? -ECONNRESET : 0);
-    }
-    uint64_t counted = 0;
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) counted += took.count[i];
-    CHECK_EQ(counted, OPERATIONS_MAX / 2);
 }
 
 static void *complete_soon(void *request)

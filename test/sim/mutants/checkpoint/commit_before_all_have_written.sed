@@ -1,4 +1,4 @@
 # file: src/checkpoint/save.c
 # what: rank 0 does not wait for the lists of others
 # run: checkpoint --seed 1
-s/if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, steps->is_first ? write_part(s) : 0);/if (rc == 0) rc = steps->is_first ? write_part(s) : 0;/
+s/if (rc == 0) rc = stages_meet(stages, COLLECTIVE_STAGE, stages->is_first ? write_part(s) : 0);/if (rc == 0) rc = stages->is_first ? write_part(s) : 0;/

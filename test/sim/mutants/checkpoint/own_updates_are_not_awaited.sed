@@ -1,4 +1,4 @@
-# file: src/checkpoint/steps.c
+# file: src/worker/call.c
 # what: rows are written though calls of the worker are under way
 # run: checkpoint --seed 20
-/^static int begin/,/^}/ s/int rc = locus_wait_all(s->worker);/int rc = 0;/
+s/int rc = call_name_loss(w, operations_wait_all(\&w->operations));/int rc = 0;/

@@ -1,4 +1,4 @@
-# file: src/checkpoint/blocks.c
+# file: src/checkpoint/contents.c
 # what: a file that changes behind its verification is set
-# run: checkpoint --seed 1173
-s/else if (!seal_holds(/else if (false \&\& !seal_holds(/
+# run: checkpoint --seed 107
+s/if (r->each) return judged(r, IS_OTHER);/if (r->each) return 0;/

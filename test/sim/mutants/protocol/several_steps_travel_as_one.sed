@@ -1,4 +1,4 @@
-# file: src/store/row_steps.c
-# what: the record of several steps travels as the gradient of one
+# file: src/store/optimizer.c
+# what: of several steps the gradient of the first is told
 # run: protocol --seed 7 --nodes 0 --script bounds --technique adaptive --schedule 0
-/^INLINE bool adagrad_gradient/,/^}/ s/if (differ) return false;//
+s/^        o->type->note(.*);/        kept = NULL;/
