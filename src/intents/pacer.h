@@ -40,7 +40,7 @@
 
 enum {
     PACER_FACTOR = 8,
-    PACER_FACTOR_OWN = 1,           /* with a core of its own */
+    PACER_FACTOR_OWN = 2,           /* with a core of its own */
     PACER_CLOCKS = 8,               /* of the fastest worker, between synchronizations, */
     PACER_CLOCKS_NS_MAX = 8000000,  /*   but at most this long */
     PACER_WRITES_QUARTERS = 8,      /* of a pause: so long is a writer of a row not refreshed */
