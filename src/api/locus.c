@@ -7,7 +7,7 @@
 #include "checkpoint/stages.h"
 #include "cluster/message.h"
 #include "cluster/environment.h"
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 #include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"

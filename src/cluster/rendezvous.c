@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "cluster/member.h"
 #include "cluster/server.h"
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 
 #include <errno.h>
 #include <stdio.h>
