@@ -120,9 +120,14 @@ struct locus {
 };
 
 /* Of a node of several. */
+static inline struct reactor *node_reactor(const locus *n, unsigned shard)
+{
+    return cluster_reactors(n->cluster)[shard];
+}
+
 static inline const struct shard *node_shard(const locus *n, unsigned shard)
 {
-    return reactor_shard(cluster_reactors(n->cluster)[shard]);
+    return reactor_shard(node_reactor(n, shard));
 }
 
 /* One writer: no locked instruction. */
