@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define JOURNAL_FIRST_NS UINT64_C(100000000)
 enum { JOURNAL_SHARE = 500, JOURNAL_CURVE_BYTES = 32 };
@@ -34,5 +35,9 @@ int journal_start(struct journal *, const locus *); /* the same results; NULL: n
 void journal_value(struct journal *, const char *curve, double value);
 bool journal_may_name(const char *curve);
 void journal_close(struct journal *); /* NULL is allowed */
+
+/* Creates PREFIX.RANK.END, the prefix as `variable` has it; for traces, too. Same results. */
+int journal_create(const char *variable, const char *prefix, unsigned rank, const char *end,
+                   FILE **out);
 
 #endif
