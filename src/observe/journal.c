@@ -4,7 +4,7 @@
 #include "base/notation.h"
 #include "base/process.h"
 #include "base/time.h"
-#include "worker/figures.h"
+#include "worker/node.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -103,7 +103,7 @@ static void write_shards(FILE *f, const locus *n, const struct shard_counters *c
     unsigned shards = cluster_shards(n->cluster);
     double cpu_s = 0, busiest_s = 0;
     for (unsigned s = 0; s < shards; s++) {
-        double one_s = reactor_figures(cluster_reactors(n->cluster)[s]).cpu_s;
+        double one_s = reactor_figures(node_reactor(n, s)).cpu_s;
         cpu_s += one_s;
         if (one_s > busiest_s) busiest_s = one_s;
     }

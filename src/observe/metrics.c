@@ -2,7 +2,7 @@
 
 #include "base/histogram.h"
 #include "base/process.h"
-#include "worker/figures.h"
+#include "worker/node.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

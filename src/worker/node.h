@@ -1,6 +1,9 @@
 /*
- * node.h - the parts of a node: the store, its workers, and their collectives.
+ * node.h - the parts of a node: the store, its workers, and their collectives; and its figures, which
+ * are the sums of what its shards, links and workers count (base/figures.h), and what follows from
+ * them.
  *
+ * Callers   figures: any thread, while the node is open and does not leave its cluster
  * Memory    allocated by locus_open(), released by locus_close()
  * Waiting   only in collectives
  * Life      locus_open ... locus_close
@@ -135,5 +138,27 @@ static inline void counter_add(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
 }
+
+struct figures {
+    struct locus_stats stats;
+    struct shard_counters shards;
+    struct link_stats links;
+    struct worker_counters workers;
+};
+
+void figures_read(const locus *, struct figures *);
+/* The sum over a cluster's shards. */
+struct shard_counters figures_shards(struct cluster *);
+
+/* A row of the tables. */
+struct figure {
+    const char *report, *metric, *label, *help;
+    enum figure_shown shown;
+    bool is_real; /* not a count */
+    size_t offset;
+};
+extern const struct figure figure_table[];
+extern const size_t figure_rows;
+double figure_value(const struct figure *, const struct figures *);
 
 #endif

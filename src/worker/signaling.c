@@ -31,7 +31,7 @@ int signaling_open(locus_worker *w, struct intent_stream ***streams)
 
 static void wake(const locus_worker *w, unsigned shard)
 {
-    reactor_wake(cluster_reactors(w->node->cluster)[shard]);
+    reactor_wake(node_reactor(w->node, shard));
 }
 
 void signaling_close(locus_worker *w, struct intent_stream ***streams, bool ends_worker)
@@ -44,19 +44,6 @@ void signaling_close(locus_worker *w, struct intent_stream ***streams, bool ends
     }
     free(*streams);
     *streams = NULL;
-}
-
-static struct intents *intents_of(const locus_worker *w, unsigned shard)
-{
-    return w->node->intents[shard];
-}
-
-static void begin(const locus_worker *w, struct intent_stream **streams, locus_clock start,
-                  locus_clock end, locus_clock now)
-{
-    for (unsigned s = 0; s < shards_of(w); s++)
-        stream_begin(streams[s], start, end, now,
-                     intents_lookahead(intents_of(w, s), (unsigned)w->id));
 }
 
 /* Did the worker go on while a loader raised ends of its wants? Sequentially consistent: either we
@@ -95,7 +82,9 @@ static int add(const locus_worker *w, struct intent_stream **streams, const locu
 static int64_t record(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
                       size_t n, locus_clock start, locus_clock end, locus_clock now)
 {
-    begin(w, streams, start, end, now);
+    for (unsigned s = 0; s < shards_of(w); s++)
+        stream_begin(streams[s], start, end, now,
+                     intents_lookahead(w->node->intents[s], (unsigned)w->id));
     LOCUS_YIELD();
     int rc = add(w, streams, keys, n, stream_add);
     if (rc == 0 && came_late(w, streams)) rc = add(w, streams, keys, n, stream_write);

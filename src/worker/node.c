@@ -1,4 +1,4 @@
-#include "worker/figures.h"
+#include "worker/node.h"
 
 #include "base/histogram.h"
 
@@ -33,12 +33,6 @@ struct shard_counters figures_shards(struct cluster *c)
     return sum;
 }
 
-void figures_add_peer(struct cluster *c, unsigned peer, struct link_stats *to)
-{
-    for (unsigned s = 0; s < cluster_shards(c); s++)
-        reactor_add_link(cluster_reactors(c)[s], peer, to);
-}
-
 static void add_worker(const locus_worker *w, struct figures *f)
 {
 #define ADD(to, field, ...) \
@@ -59,8 +53,8 @@ static void add_worker(const locus_worker *w, struct figures *f)
 static void read_cluster(const locus *n, struct figures *f)
 {
     struct locus_stats *s = &f->stats;
-    for (unsigned peer = 0; peer < (unsigned)n->size; peer++)
-        figures_add_peer(n->cluster, peer, &f->links);
+    for (unsigned i = 0; i < cluster_shards(n->cluster) * (unsigned)n->size; i++)
+        reactor_add_link(node_reactor(n, i / (unsigned)n->size), i % (unsigned)n->size, &f->links);
     f->shards = figures_shards(n->cluster);
     LINK_FIGURES(COPY_LINK)
     SHARD_FIGURES(COPY_SHARD)
