@@ -1,7 +1,6 @@
 /* Intent and clocks, of workers and loaders. */
 #include "base/error.h"
 #include "worker/call.h"
-#include "worker/signaling.h"
 
 #include <errno.h>
 

@@ -41,7 +41,6 @@ struct followed {
 struct trace {
     FILE *file;
     const struct store *store;
-    unsigned node;
     uint64_t now_ns; /* of the last look */
     int64_t epoch_ns;
     struct traced *key; /* in order */
@@ -151,7 +150,7 @@ static bool begin_line(struct trace *t, uint64_t ns)
         return false;
     }
     t->lines++;
-    fprintf(t->file, "{\"n\":%u,\"t\":%lld,", t->node,
+    fprintf(t->file, "{\"n\":%u,\"t\":%lld,", t->store->home.rank,
             (long long)((int64_t)ns + t->epoch_ns) / 1000);
     return true;
 }
@@ -296,11 +295,11 @@ static void *run(void *trace)
 
 /* ---- life ---- */
 
-static void write_head(const struct trace *t, const struct trace_config *c)
+static void write_head(const struct trace *t, const char *technique)
 {
     const struct keyspace *k = &t->store->keyspace;
     fprintf(t->file, "{\"node\":%u,\"nodes\":%u,\"technique\":\"%s\",\"keys\":%llu,\"tables\":[",
-            c->rank, c->nodes, c->technique, (unsigned long long)k->keys);
+            t->store->home.rank, t->store->home.nodes, technique, (unsigned long long)k->keys);
     for (unsigned i = 0; i < k->tables; i++) {
         fprintf(t->file, "%s[\"", i ? "," : "");
         notation_name(t->file, k->table[i].name);
@@ -309,11 +308,11 @@ static void write_head(const struct trace *t, const struct trace_config *c)
     fputs("]}\n", t->file);
 }
 
-static int begin_file(struct trace *t, const struct trace_config *c, const char *prefix)
+static int begin_file(struct trace *t, const char *prefix, const char *technique)
 {
-    int rc = journal_create("LOCUS_TRACE", prefix, c->rank, "jsonl", &t->file);
+    int rc = journal_create("LOCUS_TRACE", prefix, t->store->home.rank, "jsonl", &t->file);
     if (rc) return rc;
-    write_head(t, c);
+    write_head(t, technique);
     for (unsigned s = 0; s < t->store->keyspace.shards; s++) look_again(t, s, t->now_ns);
     return fflush(t->file) ? error_set(-EIO, "LOCUS_TRACE: cannot write %s", prefix) : 0;
 }
@@ -326,29 +325,28 @@ static void free_trace(struct trace *t)
     free(t);
 }
 
-int trace_open(const struct trace_config *c, struct trace **out)
+int trace_open(const struct store *store, const char *technique, struct trace **out)
 {
     const char *prefix = getenv("LOCUS_TRACE");
     *out = NULL;
     if (!prefix || !*prefix) return 0;
-    if (c->nodes == 1) {
+    if (store->home.nodes == 1) {
         fprintf(stderr, "locus: LOCUS_TRACE writes nothing: in a cluster of one no row moves\n");
         return 0;
     }
     struct trace *t = calloc(1, sizeof *t);
     if (!t) return error_set(-ENOMEM, "no memory for a trace");
-    t->store = c->store;
-    t->node = c->rank;
+    t->store = store;
     if (HAS_THREAD) {
         t->now_ns = time_now_ns();
         t->epoch_ns = time_epoch_ns();
     }
     t->key = calloc(TRACE_KEYS_MAX, sizeof *t->key);
-    t->shard = calloc(c->store->keyspace.shards, sizeof *t->shard);
-    int rc = t->key && t->shard ? choose(t, c->store->keyspace.keys)
+    t->shard = calloc(store->keyspace.shards, sizeof *t->shard);
+    int rc = t->key && t->shard ? choose(t, store->keyspace.keys)
                                 : error_set(-ENOMEM, "no memory for a trace");
     if (rc == 0) sort(t);
-    if (rc == 0) rc = begin_file(t, c, prefix);
+    if (rc == 0) rc = begin_file(t, prefix, technique);
     if (rc)
         free_trace(t);
     else

@@ -1,12 +1,12 @@
 /*
- * node.h - the parts of a node: the store, its workers, and their collectives; and its figures, which
- * are the sums of what its shards, links and workers count (base/figures.h), and what follows from
- * them.
+ * node.h - the parts of a node: the store, its workers, and their collectives; what they count, and
+ * what workers tell the shards.
  *
- * Callers   figures: any thread, while the node is open and does not leave its cluster
- * Memory    allocated by locus_open(), released by locus_close()
+ * Callers   figures_: any thread, while the node is open and does not leave its cluster; signaling_:
+ *           the worker's thread or the loader's
+ * Memory    allocated by locus_open(), released by locus_close(); a loader's streams of intents
  * Waiting   only in collectives
- * Life      locus_open ... locus_close
+ * Life      locus_open ... locus_close; signaling_open, signaling_intent ..., signaling_close
  */
 #ifndef LOCUS_WORKER_NODE_H
 #define LOCUS_WORKER_NODE_H
@@ -139,6 +139,7 @@ static inline void counter_add(uint64_t *counter, uint64_t n)
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
 }
 
+/* The sums of what shards, links and workers count (base/figures.h), and what follows from them. */
 struct figures {
     struct locus_stats stats;
     struct shard_counters shards;
@@ -160,5 +161,25 @@ struct figure {
 extern const struct figure figure_table[];
 extern const size_t figure_rows;
 double figure_value(const struct figure *, const struct figures *);
+
+/* Intents and clocks of workers and loaders go to the shards: a stream to each, which is woken when
+ * it must act now. Nothing happens if no shard uses intents. */
+
+/* Opens the streams of a worker or of one of its loaders; *streams stays NULL if no shard uses
+ * intents. 0 or -ENOMEM. */
+int signaling_open(locus_worker *, struct intent_stream ***streams);
+/* The worker's own are closed last. */
+void signaling_close(locus_worker *, struct intent_stream ***streams, bool ends_worker);
+/* Keys are in range. Where no shard uses intents they are counted for statistics, and no more. 0,
+ * -ENOBUFS or -ENOMEM: nothing recorded. */
+int signaling_intent(locus_worker *, struct intent_stream **streams, const locus_key *keys,
+                     size_t n, locus_clock start, locus_clock end);
+/* The node no longer keeps these keys, nor will it. 0 or -ENOMEM: nothing recorded. */
+int signaling_unintend(locus_worker *, const locus_key *keys, size_t n);
+/* The worker's clock is now `now`. It was stored sequentially consistent, because the shard looks
+ * at it once more after announcing that it sleeps. */
+void signaling_advance(locus_worker *, locus_clock now);
+/* Bounded staleness: the worker opens (0), or closes (INT64_MAX). */
+void signaling_progress(locus_worker *, locus_clock);
 
 #endif
