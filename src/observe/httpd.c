@@ -36,15 +36,6 @@ static bool complete_address(const char *address, const char *loopback, char out
     return n < ADDRESS_BYTES;
 }
 
-static int cannot_listen(int rc, const char *what, const char *address, unsigned more)
-{
-    return error_set(
-        rc,
-        "%s is \"%.100s\": this node cannot listen there, at its port + %u: %s; choose "
-        "another address, or unset it",
-        what, address, more, locus_strerror(rc));
-}
-
 static int listen_at(const char *what, const char *address, const char *loopback, unsigned more,
                      int *fd)
 {
@@ -65,7 +56,11 @@ static int listen_at(const char *what, const char *address, const char *loopback
                          address, port + more);
     if (port) address_set_port(&at, port + more);
     rc = address_bind(&at, fd);
-    return rc ? cannot_listen(rc, what, address, more) : 0;
+    return rc ? error_set(rc,
+                          "%s is \"%.100s\": this node cannot listen there, at its port + %u: %s; "
+                          "choose another address, or unset it",
+                          what, address, more, locus_strerror(rc))
+              : 0;
 }
 
 /* A host may have IPv6 alone. */
@@ -169,12 +164,6 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
         "text/plain");
 }
 
-/* The body of an answer to HEAD is left out by the server of itself. */
-static bool is_read(const char *method)
-{
-    return strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
-}
-
 struct httpd_request {
     struct MHD_Connection *connection;
 };
@@ -196,7 +185,8 @@ static enum MHD_Result answer(void *server, struct MHD_Connection *connection, c
     (void)body;
     (void)request;
     if (*body_bytes) return MHD_NO;
-    if (!is_read(method))
+    /* the server of itself leaves out the body of an answer to HEAD */
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
     while (p->answer && strcmp(p->path, url) != 0) p++;
     if (!p->answer) return refuse(connection, MHD_HTTP_NOT_FOUND, "no such path: try /metrics\n");

@@ -140,16 +140,11 @@ static bool write_line(const struct journal *j, bool is_last)
 
 /* ---- the thread ---- */
 
-static uint64_t pause_ns(const struct journal *j, uint64_t now_ns)
-{
-    uint64_t share = (now_ns - j->began_ns) / JOURNAL_SHARE;
-    return share > JOURNAL_FIRST_NS ? share : JOURNAL_FIRST_NS;
-}
-
 /* True: it is time for a line. False: it ends. */
 static bool wait_for_line(struct journal *j)
 {
-    uint64_t now_ns = time_now_ns(), until_ns = now_ns + pause_ns(j, now_ns);
+    uint64_t now_ns = time_now_ns(), share = (now_ns - j->began_ns) / JOURNAL_SHARE;
+    uint64_t until_ns = now_ns + (share > JOURNAL_FIRST_NS ? share : JOURNAL_FIRST_NS);
     pthread_mutex_lock(&j->mutex);
     while (!j->ends && condition_wait(&j->changed, &j->mutex, until_ns)) continue;
     bool ends = j->ends;

@@ -60,14 +60,8 @@ void exposition_numbers(struct httpd_reply *r, const char *name, const char *hel
 
 /* ---- what the node counts ---- */
 
-static void sum_behind(const locus *n, struct locus_histogram *to)
-{
-    for (unsigned w = 0; w < n->workers; w++) histogram_sum(to, &n->worker[w].behind);
-}
-
 static bool is_shown(enum figure_shown shown, const locus *n, const struct figures *f)
 {
-    struct locus_histogram behind = {0};
     switch (shown) {
     case FIGURE_NEVER: return false;
     case FIGURE_ALWAYS: return true;
@@ -75,9 +69,7 @@ static bool is_shown(enum figure_shown shown, const locus *n, const struct figur
     case FIGURE_MOVES: return n->moves;
     case FIGURE_FOLLOWS: return n->moves && !n->plan.technique->every_node_holds;
     case FIGURE_INTENTS: return n->heeds_intents;
-    case FIGURE_CLOCKS:
-        sum_behind(n, &behind);
-        return f->stats.bounds_waited > 0 || histogram_count(&behind) > 0;
+    case FIGURE_CLOCKS: return f->stats.bounds_waited > 0 || histogram_count(&f->behind) > 0;
     }
     return false;
 }
@@ -99,16 +91,6 @@ static void put_figures(struct httpd_reply *r, const locus *n, const struct figu
         name = row->metric;
         exposition_sample(r, name, row->label, figure_value(row, f));
     }
-}
-
-static void put_behind(struct httpd_reply *r, const locus *n)
-{
-    struct locus_histogram behind = {0};
-    sum_behind(n, &behind);
-    if (histogram_count(&behind) == 0) return;
-    exposition_numbers(r, "locus_bound_behind_clocks",
-                       "Clocks that the rows here were behind a worker that came from locus_bound.",
-                       &behind);
 }
 
 /* The mean of staleness is exact; the sum of a histogram of such numbers may not be. */
@@ -290,7 +272,11 @@ static void write_metrics(void *node, const struct httpd_request *request, struc
     figures_read(n, &f);
     put_process(out, n);
     put_figures(out, n, &f);
-    put_behind(out, n);
+    if (histogram_count(&f.behind) > 0)
+        exposition_numbers(
+            out, "locus_bound_behind_clocks",
+            "Clocks that the rows here were behind a worker that came from locus_bound.",
+            &f.behind);
     put_workers(out, n);
     put_memory(out, n);
     if (!n->cluster) return;
@@ -323,20 +309,6 @@ static bool is_hotness(const struct key_event *e)
     return e->kind == EVENT_INTENDED || e->kind == EVENT_PULLED || e->kind == EVENT_PUSHED;
 }
 
-/* In order. Returns how many. */
-static size_t take_keys(const struct shard *s, uint64_t *index)
-{
-    struct key_event e[EVENTS_AT_ONCE];
-    struct events_reader reader = {.of = s->events};
-    size_t all = 0;
-    for (size_t n;
-         all + EVENTS_AT_ONCE <= EVENTS_KEPT && (n = events_read(&reader, e, EVENTS_AT_ONCE)) > 0;)
-        for (size_t i = 0; i < n; i++)
-            if (is_hotness(&e[i])) index[all++] = e[i].index;
-    qsort(index, all, sizeof *index, by_number);
-    return all;
-}
-
 struct hot {
     locus_key key;
     uint64_t count;
@@ -353,10 +325,16 @@ static void insert(struct hot hot[KEYS_SHOWN], struct hot one)
     }
 }
 
-/* Once is not often. */
+/* Of one shard; once is not often. Returns how many events there are. */
 static size_t count_keys(const struct shard *s, uint64_t *index, struct hot hot[KEYS_SHOWN])
 {
-    size_t all = take_keys(s, index);
+    struct key_event e[EVENTS_AT_ONCE];
+    struct events_reader reader = {.of = s->events};
+    size_t all = 0, n;
+    while (all + EVENTS_AT_ONCE <= EVENTS_KEPT && (n = events_read(&reader, e, EVENTS_AT_ONCE)) > 0)
+        for (size_t i = 0; i < n; i++)
+            if (is_hotness(&e[i])) index[all++] = e[i].index;
+    qsort(index, all, sizeof *index, by_number);
     for (size_t i = 0, next; i < all; i = next) {
         for (next = i + 1; next < all && index[next] == index[i];) next++;
         if (next - i > 1)

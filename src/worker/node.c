@@ -47,6 +47,7 @@ static void add_worker(const locus_worker *w, struct figures *f)
 #define ADD(to, field, ...) \
     f->workers.field += __atomic_load_n(&w->counters.field, __ATOMIC_RELAXED);
     WORKER_FIGURES(ADD)
+    histogram_sum(&f->behind, &w->behind);
     f->stats.intents_signaled += __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
     f->stats.calls_waited += histogram_count(&w->operations.blocked);
     f->stats.calls_waited_s +=

@@ -145,6 +145,7 @@ struct figures {
     struct shard_counters shards;
     struct link_stats links;
     struct worker_counters workers;
+    struct locus_histogram behind; /* as the workers' */
 };
 
 void figures_read(const locus *, struct figures *);

@@ -175,12 +175,18 @@ static bool is_free(const struct request *r)
     return __atomic_load_n(&r->busy, __ATOMIC_ACQUIRE) == 0;
 }
 
+static struct request *find_free(const struct operations *o)
+{
+    for (unsigned i = 0; i < o->requests; i++) {
+        struct request *r = &o->request[(o->next + i) % o->requests];
+        if (is_free(r)) return r;
+    }
+    return NULL;
+}
+
 static bool has_free_request(const void *operations)
 {
-    const struct operations *o = operations;
-    for (unsigned i = 0; i < o->requests; i++)
-        if (is_free(&o->request[i])) return true;
-    return false;
+    return find_free(operations) != NULL;
 }
 
 /* Keys under way. Counted when they are added; the worker itself subtracts them, some time after
@@ -264,16 +270,13 @@ static void post_all(struct operations *o)
 
 static struct request *take_request(struct operations *o)
 {
-    for (;;) {
-        for (unsigned i = 0; i < o->requests; i++) {
-            struct request *r = &o->request[(o->next + i) % o->requests];
-            if (!is_free(r)) continue;
-            o->next = (o->next + i + 1) % o->requests;
-            return r;
-        }
+    struct request *r;
+    while (!(r = find_free(o))) {
         post_all(o); /* nothing may be kept back while we wait: it might be what we wait for */
         wait_until(&o->waiter, has_free_request, o);
     }
+    o->next = (r->number + 1u) % o->requests;
+    return r;
 }
 
 static void begin_request(struct operations *o, struct operation *op, struct request *r,

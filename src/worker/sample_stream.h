@@ -6,10 +6,9 @@
  * Streams share nothing, so samples of different workers and nodes are independent at the levels
  * that promise it (NuPS, Section 4.1).
  *
- * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended.
- * This is what "in the background" means here: the manager's threads fetch the rows. Drawing the
- * keys takes 2 us once in POOL_KEYS * POOL_USES keys, and needs no thread. One more pool is filled
- * ahead whenever a pool's turn comes and an eighth of its rows is not here yet (NuPS, Section 4.4,
+ * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended, which
+ * takes 2 us once in POOL_KEYS * POOL_USES keys, and needs no thread. One more pool is filled ahead
+ * whenever a pool's turn comes and an eighth of its rows is not here yet (NuPS, Section 4.4,
  * compares durations to the same end).
  *
  * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 +
@@ -38,16 +37,12 @@ int preparer_intend(const struct preparer *, const locus_key *keys, size_t n, lo
                     locus_clock end);
 
 /*
- * Sample reuse: G independently drawn keys are given out U times, each time in another random
- * order (NuPS, Section 4.4, "Sample reuse").
+ * Sample reuse: G independently drawn keys are given out U times, each time in another random order
+ * (NuPS, Section 4.4). A sample that must have no key twice skips keys that it already has.
  *
- * A sample that must have no key twice skips keys that it already has. So the next key is always
- * one of all the pool's keys, and a key of great weight is first in as many samples as its
- * weight says.
- *
- * A pool's rows should stay here until the pool is used up. So its keys are intended together, for
- * as long as the pool is expected to last, and again if it lasts longer. Each extension is a
- * fraction of the whole time so far, so there are few of them.
+ * A pool's rows should stay here until it is used up. So its keys are intended together, for as long
+ * as it is expected to last, and again if it lasts longer. Each extension is a fraction of the whole
+ * time so far, so there are few of them.
  */
 
 enum { POOL_KEYS = 250, POOL_USES = 16 }; /* G and U, as in NuPS, Section 5.1 */
@@ -88,15 +83,13 @@ int pool_cover(struct pool *, const struct preparer *, locus_clock start, locus_
                locus_clock left);
 
 /*
- * Local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4, "Local
- * sampling").
+ * Local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4).
  *
- * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times: that is the
- * target restricted to the rows that are here. A bit says whether one is (store.h), so a draw in
- * vain touches no line that others write often. If that fails, few rows are here. Then the last
- * key's part of the range, that of its shard, is searched from this key on, 64 keys at once, for
- * LOCAL_SEARCH steps; the first key found is used, whatever its weight. If there is none, the
- * caller falls back.
+ * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times. A bit says whether
+ * one is (store.h), so a draw in vain touches no line that others write often. If that fails, few
+ * rows are here. Then the last key's part of the range, that of its shard, is searched from this key
+ * on, 64 keys at once, for LOCAL_SEARCH steps; the first key found is used, whatever its weight. If
+ * there is none, the caller falls back.
  */
 
 enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_AHEAD = 16 };
