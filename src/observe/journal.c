@@ -143,8 +143,8 @@ static bool write_line(const struct journal *j, bool is_last)
 /* True: it is time for a line. False: it ends. */
 static bool wait_for_line(struct journal *j)
 {
-    uint64_t now_ns = time_now_ns(), share = (now_ns - j->began_ns) / JOURNAL_SHARE;
-    uint64_t until_ns = now_ns + (share > JOURNAL_FIRST_NS ? share : JOURNAL_FIRST_NS);
+    uint64_t now_ns = time_now_ns(), pause_ns = (now_ns - j->began_ns) / JOURNAL_FRACTION;
+    uint64_t until_ns = now_ns + (pause_ns > JOURNAL_FIRST_NS ? pause_ns : JOURNAL_FIRST_NS);
     pthread_mutex_lock(&j->mutex);
     while (!j->ends && condition_wait(&j->changed, &j->mutex, until_ns)) continue;
     bool ends = j->ends;

@@ -3,7 +3,7 @@
  * (docs/guides/observe.md).
  *
  * LOCUS_REPORT=PREFIX switches it on: PREFIX.RANK.report.jsonl has a line that says who writes, one
- * every JOURNAL_FIRST_NS at first and ever less often later (each time after 1/JOURNAL_SHARE of the
+ * every JOURNAL_FIRST_NS at first and ever less often later (each time after 1/JOURNAL_FRACTION of the
  * time that has passed, once that is longer), and one when the node closes. So a short run has
  * enough lines for curves, and one of a month writes some megabytes. Values of the program's
  * (locus_report_value) are lines of their own.
@@ -23,7 +23,7 @@
 #include <stdio.h>
 
 #define JOURNAL_FIRST_NS UINT64_C(100000000)
-enum { JOURNAL_SHARE = 500, JOURNAL_CURVE_BYTES = 32 };
+enum { JOURNAL_FRACTION = 500, JOURNAL_CURVE_BYTES = 32 };
 
 struct journal;
 

@@ -78,7 +78,7 @@ struct locus_worker {
     locus_clock clock __attribute__((aligned(64)));
     /* for bounds: 0 until it first opens, then its clock, INT64_MAX when closed */
     locus_clock progress;
-    /* of locus_bound: clocks that the copies were behind the worker's */
+    /* of locus_bound: clocks that the rows here were behind the worker's */
     struct locus_histogram behind;
     /* Loaders, too. */
     struct samples samples __attribute__((aligned(64))); /* open ones */

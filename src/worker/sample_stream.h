@@ -88,7 +88,7 @@ int pool_cover(struct pool *, const struct preparer *, locus_clock start, locus_
  * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times. A bit says whether
  * one is (store.h), so a draw in vain touches no line that others write often. If that fails, few
  * rows are here. Then the last key's part of the range, that of its shard, is searched from this key
- * on, 64 keys at once, for LOCAL_SEARCH steps; the first key found is used, whatever its weight. If
+ * on, 64 keys at once, LOCAL_SEARCH times; the first key found is used, whatever its weight. If
  * there is none, the caller falls back.
  */
 
