@@ -25,7 +25,6 @@
 #include "actors/actor.h"
 #include "base/pinning.h"
 #include "net/link.h"
-#include "actors/actor.h"
 #include "protocol/request.h"
 #include "store/store.h"
 

@@ -28,7 +28,7 @@ struct traced {
     bool is_wanted, is_kept, has_moved; /* since the last look at its word */
     char told_place;
     uint8_t told_intends;
-    directory_word word;
+    directory_word word, next; /* at the last look; at this one */
     /* since the last line: of the row here; by way of other nodes */
     uint32_t changes, pulled, pushed;
 };
@@ -255,25 +255,24 @@ static void take_shard(struct trace *t, unsigned shard)
 
 /* The word was read before the events: if the row had moved by then, one of them says so. A replica
  * gets its versions with its memory. */
-static void count_changes(struct traced *k, directory_word word)
+static void count_changes(struct traced *k)
 {
-    uint64_t more = directory_version(word) - directory_version(k->word);
+    uint64_t more = directory_version(k->next) - directory_version(k->word);
     bool is_same = k->place == OWNER ||
-                   (k->place == REPLICA && directory_slot(word) == directory_slot(k->word));
+                   (k->place == REPLICA && directory_slot(k->next) == directory_slot(k->word));
     if (is_same && !k->has_moved) k->changes += (uint32_t)(more % DIRECTORY_VERSIONS);
     k->has_moved = false;
-    k->word = word;
+    k->word = k->next;
 }
 
 void trace_take(struct trace *t, uint64_t now_ns)
 {
-    directory_word word[TRACE_KEYS_MAX];
     t->now_ns = now_ns;
     for (size_t i = 0; i < t->keys; i++)
-        word[i] = directory_load(row_ref_word(store_row_ref(t->store, t->key[i].key)));
+        t->key[i].next = directory_load(row_ref_word(store_row_ref(t->store, t->key[i].key)));
     for (unsigned s = 0; s < t->store->keyspace.shards; s++) take_shard(t, s);
     for (size_t i = 0; i < t->keys; i++) {
-        count_changes(&t->key[i], word[i]);
+        count_changes(&t->key[i]);
         tell_counts(t, &t->key[i], now_ns);
     }
     fflush(t->file); /* else a child that was forked, and exits, would write it once more */

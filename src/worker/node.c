@@ -162,8 +162,8 @@ static int add(const locus_worker *w, struct intent_stream **streams, const locu
 }
 
 /* How many keys were written, or -ENOMEM: none. */
-static int64_t send(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
-                    size_t n, locus_clock start, locus_clock end, locus_clock now)
+static int64_t send_intents(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
+                            size_t n, locus_clock start, locus_clock end, locus_clock now)
 {
     for (unsigned s = 0; s < shards_of(w); s++)
         stream_begin(streams[s], start, end, now,
@@ -215,7 +215,8 @@ int signaling_intent(locus_worker *w, struct intent_stream **streams, const locu
     bool waits = start > now;
     int rc = streams && waits ? count_waiting(&w->node->waiting_keys, n) : 0;
     if (rc) return rc;
-    int64_t recorded = streams && end > now ? send(w, streams, keys, n, start, end, now) : 0;
+    int64_t recorded = streams && end > now ? send_intents(w, streams, keys, n, start, end, now)
+                                            : 0;
     /* a want that goes on does not wait; and a call that came late counts keys twice */
     if (streams && waits)
         __atomic_fetch_add(&w->node->waiting_keys, (recorded < 0 ? 0 : recorded) - (int64_t)n,
@@ -230,7 +231,7 @@ int signaling_unintend(locus_worker *w, const locus_key *keys, size_t n)
 {
     if (!w->stream) return 0;
     locus_clock now = locus_current_clock(w);
-    int64_t rc = send(w, w->stream, keys, n, now, INTENT_TAKES_BACK, now);
+    int64_t rc = send_intents(w, w->stream, keys, n, now, INTENT_TAKES_BACK, now);
     if (rc > 0) publish(w, w->stream, now, now);
     return rc < 0 ? (int)rc : 0;
 }

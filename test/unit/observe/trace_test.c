@@ -191,6 +191,27 @@ TEST(trace, notes_a_wait_for_a_clock)
     CHECK(begun && over && begun < over);
 }
 
+/* The ring is full before the trace looks: where the row is, the directory says; and how many events
+ * are lost, the file. */
+TEST(trace, finds_the_row_though_its_events_are_lost)
+{
+    struct stage s;
+    char found[256];
+    size_t length;
+    open_stage(&s, "0-99");
+    quiesce(&s);
+    world_intend(s.world, 1, 0, s.key, 0, 10);
+    world_pass(s.world, 10, WORLD_MS);
+    for (int i = 0; i < EVENTS_KEPT + 100; i++)
+        events_note(s.world->node[1].shard.events, &(struct key_event){.index = EVENT_OF_NO_KEY});
+    quiesce(&s);
+    close_traces(&s);
+    read_key(&s, 1, found, sizeof found);
+    CHECK_STR(found, "s:.,i:0;s:O,i:0;");
+    CLOSED_BY(free_at) char *text = folder_read(s.folder, "run.1.jsonl", &length);
+    CHECK(strstr(text, "\"lost\":1") && !strstr(text, "\"lost\":0}"));
+}
+
 /* ---- which keys ---- */
 
 /* How many keys the two nodes trace with this choice: each notes every key at the first look. */
