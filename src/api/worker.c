@@ -3,8 +3,6 @@
 #include "base/closed.h"
 #include "base/error.h"
 #include "worker/call.h"
-#include "worker/figures.h"
-#include "worker/signaling.h"
 
 #include <errno.h>
 #include <stdlib.h>
