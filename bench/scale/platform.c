@@ -2,7 +2,6 @@
 
 #include "actors/actor.h"
 #include "actors/mailbox.h"
-#include "actors/outbox.h"
 #include "base/pinning.h"
 #include "base/sync.h"
 #include "intents/intents.h"
