@@ -1,6 +1,6 @@
 #include "observe/exposition.h"
 
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "base/notation.h"
 
 #include <inttypes.h>

@@ -1,4 +1,3 @@
-#include "base/closed.h"
 #include "base/error.h"
 #include "scheduling/mail.h"
 #include "scheduling/schedule.h"

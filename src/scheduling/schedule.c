@@ -1,6 +1,5 @@
 #include "scheduling/schedule.h"
 
-#include "base/closed.h"
 #include "base/error.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-#include "base/closed.h"
 #include "base/error.h"
 #include "base/sync.h"
 #include "scheduling/mail.h"

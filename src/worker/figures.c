@@ -1,6 +1,6 @@
 #include "worker/figures.h"
 
-#include "base/histogram.h"
+#include "base/figures.h"
 
 #define AT_STATS(sums, field) offsetof(struct figures, stats.field)
 #define AT_ONLY(sums, field) offsetof(struct figures, sums.field)
