@@ -1,6 +1,5 @@
 /* Workers and loaders open and close; collectives. */
 #include "api/parts.h"
-#include "base/closed.h"
 #include "base/error.h"
 #include "worker/call.h"
 

@@ -36,7 +36,7 @@
 #ifndef LOCUS_INTENTS_INTENTS_H
 #define LOCUS_INTENTS_INTENTS_H
 
-#include "base/clock_heap.h"
+#include "base/sets.h"
 #include "intents/intent_stream.h"
 
 /* Keys of this shard that begin together, or are looked at together. */

@@ -1,6 +1,6 @@
 #include "observe/metrics.h"
 
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "base/process.h"
 #include "worker/node.h"
 

@@ -14,7 +14,6 @@
 #define LOCUS_PROTOCOL_SHARD_H
 
 #include "base/figures.h"
-#include "base/histogram.h"
 #include "intents/lookahead.h"
 #include "protocol/events.h"
 #include "protocol/plan.h"

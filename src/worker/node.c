@@ -1,7 +1,7 @@
 #include "worker/node.h"
 
 #include "base/error.h"
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "base/sync.h"
 #include "intents/intents.h"
 #include "protocol/clocks.h"

@@ -99,7 +99,7 @@ struct locus {
     struct cluster *cluster; /* NULL in a cluster of one */
     struct node_plan plan;
     bool has_store;
-    bool is_closed;  /* and what is left of it is kept: base/closed.h */
+    bool is_closed;  /* and what is left of it is kept: base/error.h */
     pid_t process;   /* that it belongs to */
     bool is_foreign; /* this process was forked by that one */
     struct forked_watch forked;

@@ -2,7 +2,7 @@
 
 #include "actors/reactor.h"
 #include "base/error.h"
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "base/sync.h"
 #include "base/time.h"
 #include "protocol/clocks.h"

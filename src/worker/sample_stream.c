@@ -1,6 +1,6 @@
 #include "worker/sample_stream.h"
 
-#include "base/closed.h"
+#include "base/error.h"
 #include "base/sync.h"
 #include "store/row.h"
 
