@@ -215,7 +215,7 @@ def known_tests(root):
 
 def check_variables(root):
     """The table of docs/reference/variables.md has those of these sources, and no others."""
-    sources = ("apps/locus/variables.c", "src/protocol/config.c")
+    sources = ("apps/locus/variables.c", "src/protocol/plan.c")
     text = "".join(pathlib.Path(root, source).read_text(encoding="utf-8") for source in sources)
     read = set(re.findall(r'"(LOCUS_[A-Z_]+)"', text))
     with open(os.path.join(root, "docs/reference/variables.md"), encoding="utf-8") as f:

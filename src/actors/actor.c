@@ -7,12 +7,11 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
-#include "protocol/holders.h"
-#include "protocol/location.h"
 #include "protocol/origin.h"
+#include "protocol/owner.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
-#include "protocol/step.h"
+#include "protocol/woken.h"
 #include "store/row.h"
 
 #include <errno.h>
@@ -150,7 +149,7 @@ bool shard_serve(struct shard *s, struct request *r)
         if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
         r->sent = i + 1;
         bool is_taken = origin_take_on(s, r, i);
-        step(s);
+        woken_consider(s);
         if (is_taken) continue;
         r->sent = i;
         return false;
@@ -188,7 +187,7 @@ void shard_intent(struct shard *s, const struct intent_event *e)
     case INTENT_KEEPS: replica_keep(s, e); break;
     case INTENT_UNKEEPS: replica_unkeep(s, e->index); break;
     }
-    step(s);
+    woken_consider(s);
 }
 
 /* Once a run: nobody pays for what nobody asks for. */
@@ -224,7 +223,7 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
     if (s->failure) return UINT64_MAX;
     if (s->stalled) {
         origin_wake_stalled(s);
-        step(s);
+        woken_consider(s);
     }
     if (s->intents->workers) turn_intents(s);
     uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s);
@@ -239,27 +238,6 @@ bool shard_has_news(const struct shard *s)
     if (s->intents->workers && intents_have_news(s->intents)) return true;
     if (clocks_have_news(s)) return true;
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
-}
-
-static bool synchronizes(const struct wire_entry *e)
-{
-    return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
-}
-
-static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
-                                 bool *is_sync)
-{
-    struct arrival arrived[ARRIVALS_AHEAD];
-    const char *why = NULL;
-    for (;;) {
-        unsigned n = arrivals_next(s, peer, cursor, arrived, &why);
-        for (unsigned i = 0; i < n; i++) {
-            *is_sync |= synchronizes(arrived[i].entry);
-            const char *wrong = dispatch(s, &arrived[i]);
-            if (wrong) return wrong;
-        }
-        if (why || n < ARRIVALS_AHEAD) return why;
-    }
 }
 
 /* Processor time: where threads are many the clock may count what others had. */
@@ -278,7 +256,7 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
     uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
     round_frame_begins(s);
     if (s->dirty) replica_heard(s, peer);
-    const char *why = serve_entries(s, peer, &cursor, &is_sync);
+    const char *why = dispatch(s, peer, &cursor, &is_sync);
     if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
     return why;
 }

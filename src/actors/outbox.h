@@ -1,6 +1,6 @@
 /*
  * outbox.h - the peers for which a shard has written entries since their last frame, and when these
- * entries leave: at the end of the turn; or, if all of them can wait (platform.h), when the first
+ * entries leave: at the end of the turn; or, if all of them can wait (shard.h), when the first
  * can wait no longer. Entries of later turns leave with them.
  *
  * Callers   the reactor, or a simulation, on the shard's thread

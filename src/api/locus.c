@@ -5,14 +5,14 @@
 #include "base/histogram.h"
 #include "base/process.h"
 #include "checkpoint/stages.h"
-#include "cluster/message.h"
 #include "cluster/environment.h"
+#include "cluster/message.h"
 #include "cluster/streams.h"
 #include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
 #include "observe/trace.h"
-#include "protocol/config.h"
+#include "protocol/plan.h"
 #include "worker/figures.h"
 
 #include <errno.h>

@@ -36,7 +36,7 @@
 #ifndef LOCUS_PROTOCOL_CLOCKS_H
 #define LOCUS_PROTOCOL_CLOCKS_H
 
-#include "protocol/arrival.h"
+#include "protocol/shard.h"
 
 /* What we know about a node, and it about us. For our own node only `updated` is used. */
 struct clock_peer {

@@ -1,7 +1,6 @@
 #include "protocol/origin.h"
 
 #include "protocol/clocks.h"
-#include "protocol/location.h"
 #include "store/change.h"
 
 static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,     [REQUEST_PULL_STATE] = WIRE_PULL,

@@ -7,10 +7,10 @@
  *        PULLED {key, tag, row}   <---
  *   PUSH {key, tag, update} ->  adds;       PUSHED {key, tag}   <---
  *   SET  {key, tag, row}  --->  overwrites; WAS_SET {key, tag}  <---
- *   LOCALIZE {key, tag}  --->   gives the row away: handover.h
+ *   LOCALIZE {key, tag}  --->   gives the row away
  *
  * A request goes to the owner that the origin knows. A node that is not the owner forwards it
- * (location.h). The answer goes directly to the origin, and says which node is the owner.
+ * (dispatch.h). The answer goes directly to the origin, and says which node is the owner.
  *
  * Requests of one worker for one key take effect in program order: a request waits here until the
  * worker's earlier requests for the key are answered. Otherwise it could overtake them, because
@@ -26,7 +26,7 @@
 #ifndef LOCUS_PROTOCOL_ORIGIN_H
 #define LOCUS_PROTOCOL_ORIGIN_H
 
-#include "protocol/arrival.h"
+#include "protocol/shard.h"
 
 /* Takes item `i` on: serves it here, sends it, or lets it wait for other requests for its key.
  * False: the credit is used up. */

@@ -182,6 +182,13 @@ static inline void record_fetch_found(const struct records *all, uint64_t index)
     __builtin_prefetch(r + sizeof(struct record) / 2, 1, 3);
 }
 
+/* Once that is in the cache: prefetches who holds replicas. */
+static inline void record_fetch_holders(const struct records *all, uint64_t index)
+{
+    const struct record *r = record_find(all, index);
+    if (r && r->holders > 0) __builtin_prefetch(r->holder, 1, 3);
+}
+
 /* The key's record; a new one remembers nothing. */
 struct record *record_get(struct records *, uint64_t index);
 /* Gives a record back that has nothing more to remember. */

@@ -5,7 +5,6 @@
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
-#include "protocol/location.h"
 #include "protocol/origin.h"
 #include "store/row.h"
 

@@ -17,7 +17,7 @@
  * row themselves.
  *
  * Memory    a bit a key, 16 bytes a node
- * Waiting   never, except for memory as handover.h says
+ * Waiting   never, except for memory as dispatch.h says
  * Life      replica_init, any use, replica_fini
  */
 #ifndef LOCUS_PROTOCOL_REPLICA_H
@@ -25,7 +25,7 @@
 
 #include "base/sets.h"
 #include "intents/intents.h"
-#include "protocol/arrival.h"
+#include "protocol/shard.h"
 #include "protocol/backlog.h"
 
 /* A node from which replicas here are. */

@@ -4,11 +4,9 @@
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/clocks.h"
-#include "protocol/holders.h"
-#include "protocol/location.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
-#include "protocol/step.h"
+#include "protocol/woken.h"
 #include "store/row.h"
 
 #include <errno.h>
@@ -40,7 +38,7 @@ static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
         record_fetch_found(&s->records, l->index[i]);
         if (rows) row_fetch_found(shard_row_ref(s, l->index[i]));
     }
-    for (size_t i = l->first; i < end; i++) holders_fetch(s, l->index[i]);
+    for (size_t i = l->first; i < end; i++) record_fetch_holders(&s->records, l->index[i]);
 }
 
 static size_t emit_syncs(struct shard *s, unsigned peer, struct index_list *l,
@@ -55,7 +53,7 @@ static size_t emit_syncs(struct shard *s, unsigned peer, struct index_list *l,
         size_t more = replica_emit(s, r, peer, class);
         bytes += more;
         if (!more) shard_wake(s, r, WOKEN_REPLICA);
-        step(s);
+        woken_consider(s);
     }
     return bytes;
 }
@@ -83,7 +81,7 @@ static size_t emit_recalls(struct shard *s, unsigned peer, size_t bytes)
         if (owner_recall(s, r, peer))
             bytes += replica_exchange_bytes(0, shard_row_ref(s, r->index).partition->stored);
         shard_wake(s, r, WOKEN_REPLICA);
-        step(s);
+        woken_consider(s);
     }
     return bytes;
 }
@@ -180,7 +178,7 @@ struct changes {
 static void note_changes(struct changes *c)
 {
     for (unsigned i = 0; i < c->count; i++) record_fetch_found(&c->shard->records, c->index[i]);
-    for (unsigned i = 0; i < c->count; i++) holders_fetch(c->shard, c->index[i]);
+    for (unsigned i = 0; i < c->count; i++) record_fetch_holders(&c->shard->records, c->index[i]);
     for (unsigned i = 0; i < c->count; i++) note_change(c->shard, c->index[i]);
     c->count = 0;
 }

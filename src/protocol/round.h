@@ -21,7 +21,7 @@
 #define LOCUS_PROTOCOL_ROUND_H
 
 #include "intents/lookahead.h"
-#include "protocol/arrival.h"
+#include "protocol/shard.h"
 
 enum {
     /* of one round and its answers: the most that waits for a link at once */

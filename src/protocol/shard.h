@@ -3,22 +3,22 @@
  * left, the counters. It is the lowest layer of the protocol: nothing here calls a role.
  *
  * When something happens to a key, a role does its own part and wakes the key for the other roles
- * (shard_wake). step.h considers the keys that were woken, after each entry, request or intent.
+ * (shard_wake). woken.h considers the keys that were woken, after each entry, request or intent.
  *
  * Callers   the roles of one shard, on its thread
  * Memory    shard.c's
- * Waiting   never; but shard_write waits for memory as handover.h says
+ * Waiting   never; but shard_write waits for memory as dispatch.h says
  * Life      shard.h
  */
 #ifndef LOCUS_PROTOCOL_SHARD_H
 #define LOCUS_PROTOCOL_SHARD_H
 
+#include "base/error.h"
 #include "base/figures.h"
 #include "base/histogram.h"
 #include "intents/lookahead.h"
 #include "protocol/events.h"
 #include "protocol/plan.h"
-#include "protocol/platform.h"
 #include "protocol/record.h"
 #include "protocol/request.h"
 #include "store/row.h"
@@ -30,6 +30,24 @@ struct intents;
 struct pacer;
 struct replicas;
 struct rounds;
+
+/* What a shard needs from its environment: a reactor with real links and workers, or a simulation
+ * with a seeded network and virtual time. No call waits. */
+struct platform {
+    void *context;
+    /* Space for an entry with `length` floats in the frame to `peer`, with a zeroed header; valid
+     * until the next call. Entries to one peer arrive in the order of these calls. The frame leaves
+     * at the end of the turn. But if all its entries can wait, it leaves when the first of them can
+     * wait no longer (`until_ns`), and entries of later turns join it. `until_ns` 0: the entry
+     * cannot wait. Returns NULL if the link has failed; the shard will hear of that. */
+    struct wire_entry *(*entry)(void *context, unsigned peer, uint32_t length, uint64_t until_ns);
+    /* The request is done, with 0 or a negative errno; it belongs to its worker again. */
+    void (*complete)(void *context, struct request *, int rc);
+    /* Nanoseconds since some fixed moment; never goes back. */
+    uint64_t (*now_ns)(void *context);
+    /* Processor time of this thread so far. A call takes half a microsecond. */
+    uint64_t (*cpu_ns)(void *context);
+};
 
 enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS };
 
@@ -87,7 +105,7 @@ struct shard {
     /* [nodes] what was wrong with an entry of the peer that was parked; NULL: nothing */
     const char **wrong;
     size_t memory_max;         /* that others may have here: shard_memory_max() */
-    size_t parked_bytes;       /* of entries that wait for rows on their way here (handover.h) */
+    size_t parked_bytes;       /* of entries that wait for rows on their way here (dispatch.c) */
     struct key_events *events; /* NULL: nobody may ask for them */
     /* when to look again for memory that readers no longer see */
     uint64_t reclaim_ns, reclaim_pause_ns;
@@ -104,7 +122,7 @@ struct shard {
 };
 
 /* Writes an entry into the peer's next frame, and returns it for the values that follow; until_ns
- * as platform.h says. NULL: the link has failed, and the shard will hear of that. */
+ * as above. NULL: the link has failed, and the shard will hear of that. */
 static inline struct wire_entry *shard_entry(const struct shard *s, unsigned peer,
                                              struct wire_entry entry, uint64_t until_ns)
 {
@@ -142,6 +160,55 @@ static inline bool shard_is_full(const struct shard *s)
 {
     return s->technique->every_node_holds;
 }
+
+/* ---- where a key's main copy is, as far as this node knows ---- */
+
+/* Every relocation raises the term by one, so of two pieces of knowledge the one with the higher
+ * term is newer, whenever and by whatever way it came (README.md). While the row is elsewhere, owner
+ * and term are in the directory word. If the owner is this node, and the row is not here, it is on
+ * its way: requests for it are parked until it arrives (dispatch.c). */
+struct location {
+    unsigned owner;
+    bool is_here;    /* the main copy, not only its ownership */
+    bool is_replica; /* a replica is here */
+    uint64_t term;
+};
+
+/* For every entry: a call, with its answer through memory, would be dearer than the look. */
+static inline __attribute__((always_inline)) struct location location_of(const struct shard *s,
+                                                                         struct row_ref ref)
+{
+    directory_word w = directory_load(row_ref_word(ref));
+    switch (directory_state(w)) {
+    case DIRECTORY_UNTOUCHED: {
+        unsigned home = row_ref_home(ref);
+        return (struct location){home, home == s->rank, home != s->rank && ref.partition->is_full,
+                                 0};
+    }
+    case DIRECTORY_ELSEWHERE:
+        return (struct location){directory_owner(w), false, false, directory_term(w)};
+    case DIRECTORY_REPLICA: {
+        const struct record *r = record_find(&s->records, ref.index);
+        if (ref.partition->is_full) return (struct location){row_ref_home(ref), false, true, 0};
+        INVARIANT(r != NULL, "a replica that nobody remembers");
+        return (struct location){r->owner, false, true, r->term};
+    }
+    default: return (struct location){s->rank, true, false, s->records.state[ref.index].term};
+    }
+}
+
+/* A message says that `owner` got the row with this term. */
+void location_learn(struct shard *, struct row_ref, unsigned owner, uint64_t term);
+
+/* ---- entries ---- */
+
+/* One that has come from a peer and was checked (dispatch.c), with the place of its row. It is in
+ * the frame, or was parked. */
+struct arrival {
+    const struct wire_entry *entry;
+    struct row_ref ref; /* {0}: of WIRE_OF_SHARD */
+    unsigned peer;
+};
 
 /* The size of an entry with a row of the greatest length. */
 static inline size_t shard_entry_bytes_max(const struct store *s)
@@ -197,7 +264,7 @@ static inline void shard_event(const struct shard *s, uint64_t index, unsigned n
 void shard_note_intent(const struct shard *, const struct intent_event *, enum key_event_kind,
                        unsigned node);
 
-/* Reads, in a form of row.h, or writes a row that is here; waits for memory as handover.h says. */
+/* Reads, in a form of row.h, or writes a row that is here; waits for memory as dispatch.h says. */
 void shard_read(struct row_ref, float *values, unsigned form);
 void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
 /* A step that another node's push or replica asks for. The row has an optimizer. */

@@ -3,7 +3,6 @@
 #include "common/stores.h"
 #include "journal.h"
 #include "protocol/clocks.h"
-#include "protocol/location.h"
 #include "report.h"
 #include "store/copies.h"
 

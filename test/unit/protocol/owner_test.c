@@ -19,7 +19,6 @@
  */
 #include "world.h"
 
-#include "protocol/location.h"
 #include "test.h"
 
 #include <stdlib.h>
