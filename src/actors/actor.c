@@ -47,7 +47,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
-    if (clocks_init(s, plan->progress, plan->posted)) return -ENOMEM;
+    if (clocks_init(s)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
@@ -212,7 +212,7 @@ static void hear(void *shard, const struct intent_event *e, unsigned count)
 
 static void turn_intents(struct shard *s)
 {
-    round_look(s);
+    round_decide_lookaheads(s);
     intents_turn(s->intents, hear, s);
 }
 

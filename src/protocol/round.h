@@ -39,12 +39,13 @@ struct peer_round {
     struct lookahead *lookahead; /* [workers] */
 };
 
-/* Of a worker's REQUEST_FLUSH_EARLIER: first all changes are looked at, then the replicas' are
- * sent, then the rounds are over that they went with. */
+/* What a worker asks to be flushed. With REQUEST_FLUSH_EARLIER first the dirty set is taken, then
+ * what the replicas gained is sent, then the rounds are over that it went with. */
 struct flush {
-    uint64_t look; /* 0: not yet; clocks.h */
+    struct request *request; /* NULL: none is under way */
+    uint64_t generation;     /* of what is to be sent (clocks.h); 0: not yet */
     bool is_sent;
-    uint64_t round; /* the last one that may have taken them along */
+    uint64_t round; /* the last one that may have taken it along */
 };
 
 struct rounds {
@@ -56,12 +57,11 @@ struct rounds {
     uint64_t sync_bytes; /* that our rounds and their answers carried in this turn */
     /* how many rounds each round of this turn replaces, as far as intents go */
     unsigned instead_of;
-    uint64_t dirty_ns;        /* dirty rows alone are no reason to synchronize before this */
-    unsigned going_on;        /* peers whose last round was full of synchronizing messages */
-    bool ended_one;           /* the frame that is being served ends a round of the peer */
-    struct request **quiesce; /* [workers] quiesce requests under way */
-    struct flush *flush;      /* [workers] */
-    uint64_t begun;           /* rounds, ever */
+    uint64_t dirty_ns;   /* dirty rows alone are no reason to synchronize before this */
+    unsigned going_on;   /* peers whose last round was full of synchronizing messages */
+    bool ended_one;      /* the frame that is being served ends a round of the peer */
+    struct flush *flush; /* [workers] */
+    uint64_t begun;      /* rounds, ever */
 };
 
 int round_init(struct shard *); /* 0 or -ENOMEM */
@@ -72,7 +72,7 @@ uint64_t round_turn(struct shard *);
 
 /* Before a turn looks at intents: decides how far ahead to act on each worker's, and how much
  * further on those that piggyback. */
-void round_look(struct shard *);
+void round_decide_lookaheads(struct shard *);
 
 /* A worker quiesces: its request is completed when the state that its kind names is reached
  * (request.h). */
