@@ -288,7 +288,7 @@ static struct holder *only_one_who_wants(const struct shard *s, const struct rec
 void owner_consider(struct shard *s, struct record *r)
 {
     const struct holder *h = only_one_who_wants(s, r);
-    if (h && !h->is_recalled) backlog_add_recall(s, r, h->node);
+    if (h && !h->is_recalled) backlog_add(s, r, h->node, BACKLOG_RECALL);
 }
 
 bool owner_recall(struct shard *s, struct record *r, unsigned node)
@@ -296,7 +296,7 @@ bool owner_recall(struct shard *s, struct record *r, unsigned node)
     struct holder *h = only_one_who_wants(s, r);
     if (!h || h->is_recalled) return false;
     if (h->node != node) { /* it is another one by now */
-        backlog_add_recall(s, r, h->node);
+        backlog_add(s, r, h->node, BACKLOG_RECALL);
         return false;
     }
     h->is_recalled = true;

@@ -3,10 +3,9 @@
  * what follows from the owner's answers. The other side is owner.h; round.h decides when messages
  * are sent (AdaPM, Appendix B.2; README.md).
  *
- * A key has at most one sync under way (record.h); whatever happens meanwhile is aggregated
- * into the next sync. Most of what the next sync must say follows from the state: the count of
- * intents, the replica's updates, and what the owner knows (`registered`). Only a recall, a set,
- * and a wish for the row itself are stored (record.h).
+ * A key has at most one sync under way (record.h). Most of what the next one must say follows from
+ * the state: the count of intents, the replica's updates, and what the owner knows (`registered`).
+ * Only a recall, a set, and a wish for the row itself are stored.
  *
  * If a worker waits because the replica lacks what the worker has pushed to the owner, the row is
  * asked for at once.
@@ -39,8 +38,7 @@ struct replicas {
     uint64_t awaited;      /* records for which quiesce must wait: is_awaited or is_later */
     uint64_t rows_wanted;  /* records whose next sync asks for the row */
     float *taken;          /* updates on their way into a frame: of the longest record */
-    /* replicas whose last updates the owner added in another order: floats may differ */
-    struct bitset rounded;
+    struct bitset inexact; /* that may differ from the main copy, because floats are rounded */
 };
 
 int replica_init(struct shard *); /* 0 or -ENOMEM */
@@ -84,12 +82,10 @@ const char *replica_answer(struct shard *, const struct arrival *);
 const char *replica_refresh(struct shard *, const struct arrival *);
 const char *replica_recall(struct shard *, const struct arrival *);
 
-/* For quiesce. are_answered: is every sync answered that must be? exact: if so, and if main copies
- * are final: does no replica lack anything or differ by rounding? ask: replicas that may differ ask
- * for the row; if a sync of the key is under way, this and the following ones ask when it is
- * answered. */
-bool replica_are_answered(const struct shard *);
+/* For quiesce. are_exact: if no sync is awaited, and main copies are final: does no replica lack
+ * anything or differ by rounding? ask: those that may differ ask for the row; if a sync of the key
+ * is under way, this and the following ones ask when it is answered. */
 bool replica_are_exact(const struct shard *);
-void replica_ask_for_rounded(struct shard *);
+void replica_ask_for_inexact(struct shard *);
 
 #endif

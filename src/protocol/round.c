@@ -232,7 +232,7 @@ static bool is_flushed(const struct shard *s, enum request_kind kind)
 {
     bool updates_alone = kind == REQUEST_FLUSH_UPDATES;
     if (dirty_rows_wait(s)) return false;
-    if (!replica_are_answered(s)) return false;
+    if (s->replicas->awaited > 0) return false;
     if (!updates_alone && !replica_are_exact(s)) return false;
     for (unsigned peer = 0; peer < s->nodes; peer++) {
         const struct peer_backlog *b = &s->backlog->peer[peer];
@@ -369,7 +369,7 @@ uint64_t round_turn(struct shard *s)
 {
     struct rounds *all = s->rounds;
     update_lookaheads(s);
-    if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_rounded(s);
+    if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_inexact(s);
     if (clocks_want_changes(s)) {
         copies_fold_all(s->store); /* a worker may have said its clock since, and go on */
         if (dirty_rows_wait(s)) take_dirty(s);
