@@ -95,7 +95,7 @@ void shard_fini(struct shard *s)
     clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
-    events_free(s->events);
+    free(s->events);
     free(s->asked_bytes);
     free(s->wrong);
     free(s->active);

@@ -209,7 +209,7 @@ static const char *serve_request(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
     if (s->technique->moves) {
-        const char *wrong = e->origin == s->rank ? origin_check_own(s, e) : NULL;
+        const char *wrong = e->origin == s->rank ? origin_check(s, e) : NULL;
         if (wrong) return wrong;
         location_learn(s, a->ref, e->owner, e->term);
     } else if (!row_ref_is_home(a->ref)) {
@@ -252,7 +252,7 @@ static const char *check_row(const struct shard *s, const struct arrival *a)
     if (e->term < known.term || (e->term == known.term && known.owner != s->rank))
         return "a row whose ownership has passed on";
     if (e->term == 0 || e->term >> DIRECTORY_TERM_BITS) return "a row of no possible term";
-    return e->flags & WIRE_LOCALIZED ? origin_check_row(s, e) : replica_check_row(s, a);
+    return e->flags & WIRE_LOCALIZED ? origin_check(s, e) : replica_check_row(s, a);
 }
 
 static int put_row(struct shard *s, struct row_ref ref, const struct wire_entry *e)

@@ -9,7 +9,7 @@
  * Callers   events_note the shard's thread; readers any, each with an events_reader of its own
  * Memory    40 bytes an event, EVENTS_KEPT of them
  * Waiting   never
- * Life      events_new, any use, events_free
+ * Life      events_new, any use, free
  */
 #ifndef LOCUS_PROTOCOL_EVENTS_H
 #define LOCUS_PROTOCOL_EVENTS_H
@@ -75,9 +75,7 @@ struct key_event {
 
 struct key_events;
 
-struct key_events *events_new(void); /* NULL: no memory */
-void events_free(struct key_events *);
-
+struct key_events *events_new(void); /* from malloc; NULL: no memory */
 void events_note(struct key_events *, const struct key_event *);
 
 /* Begins with the oldest event that is there, unless `next` says otherwise. */

@@ -49,9 +49,7 @@ struct platform {
     uint64_t (*cpu_ns)(void *context);
 };
 
-enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS };
-
-enum { SHARD_STALE_SHIFT = 10 };
+enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS, SHARD_STALE_SHIFT = 10 };
 
 /* Written by the shard's thread, read by any. */
 struct shard_counters {
