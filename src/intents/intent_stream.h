@@ -51,13 +51,13 @@ struct intent_stream {
     struct intent_chunk *writing __attribute__((aligned(64)));
     uint32_t written;               /* words in it, published or not */
     struct intent_chunk *first_new; /* chunks begun since the last publication */
-    uint32_t header;                /* of the record under construction; 0: none */
+    uint32_t header;                /* of the part under construction; 0: none */
     struct intent_chunk *header_chunk;
     struct intent_call { /* the present one */
         locus_clock start, end, now;
         locus_clock joins; /* wants that end then or later go on; INT64_MAX: none */
         locus_clock from;  /* the first end that it raised; INT64_MAX: none */
-        uint64_t recorded; /* of its keys */
+        uint64_t added;    /* of its keys, in parts */
     } call;
     uint64_t chunks; /* atomic: published at least in part, without the first */
     int closed;      /* atomic: nothing will follow */
@@ -97,10 +97,10 @@ void stream_undo(struct intent_stream *);
 
 /* ---- the reader ---- */
 
-enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER, STREAM_RECORD_MAX = 508 };
+enum { PART_BEGUN, PART_WAITING, PART_END_OF_WORKER, STREAM_PART_MAX = 508 };
 
-/* Some or all keys of one call; fewer than STREAM_RECORD_MAX. */
-struct intent_record {
+/* Some or all keys of one call; fewer than STREAM_PART_MAX. */
+struct intent_part {
     unsigned kind;
     uint32_t count;
     locus_clock start, end;
@@ -110,8 +110,8 @@ struct intent_record {
 /* Reading ends about where the writer is now. Otherwise a writer that is as fast as the reader
  * would keep it reading for ever. */
 void stream_begin_reading(struct intent_stream *);
-/* The next record; false if there is none yet, or reading has ended. */
-bool stream_read(struct intent_stream *, struct intent_record *);
+/* The next part; false if there is none yet, or reading has ended. */
+bool stream_read(struct intent_stream *, struct intent_part *);
 bool stream_is_closed(const struct intent_stream *);
 /* Is there anything to read, or has it closed? */
 bool stream_has_unread(const struct intent_stream *);

@@ -52,7 +52,7 @@ locus_clock intents_lookahead(const struct intents *all, unsigned worker)
 bool intents_published(struct intents *all, unsigned worker, locus_clock start, locus_clock now)
 {
     struct intent_note *note = &all->note[worker];
-    /* An exchange, so that the record is visible before we read what the shard has announced: the
+    /* An exchange, so that the keys are visible before we read what the shard has announced: the
      * shard looks at the streams once more after announcing that it sleeps. */
     locus_clock lookahead = __atomic_fetch_add(&note->lookahead, 0, __ATOMIC_SEQ_CST);
     if (start - now < lookahead) return true;
@@ -210,15 +210,15 @@ static void merge(struct worker_intents *w, struct run *run)
 
 /* Keys that are wanted on, by the clocks until the next look: of the clocks until their end the
  * first three bits. */
-enum { LOOKS = 4 * 64 };
-struct looks {
-    struct intent_batch *batch[LOOKS];
+enum { LATER = 4 * 64 };
+struct later {
+    struct intent_batch *batch[LATER];
 };
 
 /* The analyzer does not follow all of these batches. */
 /* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
-static void look_later(struct looks *l, uint64_t index, locus_clock start, locus_clock now,
-                       locus_clock until)
+static void go_on(struct later *l, uint64_t index, locus_clock start, locus_clock now,
+                  locus_clock until)
 {
     enum { A_FEW = 12 };
     uint64_t clocks = (uint64_t)(until - now);
@@ -247,24 +247,24 @@ static void fetch_wants(const struct worker_intents *w, const struct intent_batc
             __builtin_prefetch(stream_wants(s, b->index[i]));
 }
 
-static void look_until(struct worker_intents *w, locus_clock now, struct run *run)
+static void end_due(struct worker_intents *w, locus_clock now, struct run *run)
 {
     if (clock_heap_first(&w->active) > now) return;
-    struct looks later = {{NULL}};
+    struct later later = {{NULL}};
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
         fetch_wants(w, b);
         for (uint32_t i = 0; i < b->count; i++) {
             locus_clock until = wanted_until(w, b->index[i], now);
             if (until > now)
-                look_later(&later, b->index[i], b->start, now, until);
+                go_on(&later, b->index[i], b->start, now, until);
             else
                 add_key(run, INTENT_ENDS, b->index[i]);
         }
         w->active_keys -= b->count;
         free(b);
     }
-    for (unsigned i = 0; i < LOOKS; i++)
+    for (unsigned i = 0; i < LATER; i++)
         if (later.batch[i]) activate(w, later.batch[i]);
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */
@@ -299,7 +299,7 @@ static void end_worker(struct intents *all, struct worker_intents *w, struct run
 
 /* ---- the shard: streams ---- */
 
-static void happens(const struct intent_record *r, struct run *run, enum intent_kind kind)
+static void happens(const struct intent_part *r, struct run *run, enum intent_kind kind)
 {
     for (uint32_t i = 0; i < r->count; i++) add_key(run, kind, r->index[i]);
 }
@@ -320,9 +320,9 @@ static void take_out(struct intent_batch *b, const uint64_t *sorted, uint32_t co
     b->count = left;
 }
 
-static void take_back(struct intents *all, const struct intent_record *r, struct run *run)
+static void take_back(struct intents *all, const struct intent_part *r, struct run *run)
 {
-    uint64_t sorted[STREAM_RECORD_MAX];
+    uint64_t sorted[STREAM_PART_MAX];
     memcpy(sorted, r->index, r->count * sizeof *sorted);
     qsort(sorted, r->count, sizeof *sorted, lower_first);
     for (unsigned w = 0; w < all->workers; w++) {
@@ -335,26 +335,25 @@ static void take_back(struct intents *all, const struct intent_record *r, struct
     happens(r, run, INTENT_UNKEEPS);
 }
 
-static void count_off(struct intents *all, const struct intent_record *r)
+static void count_off(struct intents *all, const struct intent_part *r)
 {
-    if (r->kind == RECORD_WAITING) __atomic_fetch_sub(all->node_keys, r->count, __ATOMIC_RELAXED);
+    if (r->kind == PART_WAITING) __atomic_fetch_sub(all->node_keys, r->count, __ATOMIC_RELAXED);
 }
 
-static void take_in(struct intents *all, const struct intent_stream *s,
-                    const struct intent_record *r)
+static void take_in(struct intents *all, const struct intent_stream *s, const struct intent_part *r)
 {
     struct worker_intents *w = &all->worker[s->worker];
     struct intent_batch *b = new_batch(r->start, r->end, r->count);
     b->count = r->count;
     all->taken += r->count;
-    if (r->kind == RECORD_WAITING) b->waiting = r->count;
+    if (r->kind == PART_WAITING) b->waiting = r->count;
     for (uint32_t i = 0; i < r->count; i++) b->index[i] = r->index[i];
     push(&w->waiting, r->start, b);
 }
 
-static void drop_records(struct intents *all, struct intent_stream *s, struct run *run)
+static void drop_parts(struct intents *all, struct intent_stream *s, struct run *run)
 {
-    struct intent_record r;
+    struct intent_part r;
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
         count_off(all, &r);
@@ -391,18 +390,18 @@ static void end_life(struct intents *all, struct intent_stream *ended, struct ru
     struct worker_intents *w = &all->worker[ended->worker];
     for (struct intent_stream *s = w->stream; s; s = s->next) {
         if (s->life != ended->life) continue;
-        if (s != ended) drop_records(all, s, run);
+        if (s != ended) drop_parts(all, s, run);
         s->has_ended = true;
     }
     end_worker(all, w, run);
 }
 
-static void heed(struct intents *all, const struct intent_stream *s, const struct intent_record *r,
+static void heed(struct intents *all, const struct intent_stream *s, const struct intent_part *r,
                  struct run *run)
 {
     if (r->end == INTENT_TAKES_BACK)
         take_back(all, r, run);
-    else if (r->end == LOCUS_FOREVER && r->kind == RECORD_INTENTS)
+    else if (r->end == LOCUS_FOREVER && r->kind == PART_BEGUN)
         happens(r, run, INTENT_KEEPS);
     else
         take_in(all, s, r);
@@ -410,10 +409,10 @@ static void heed(struct intents *all, const struct intent_stream *s, const struc
 
 static void read_stream(struct intents *all, struct intent_stream *s, struct run *run)
 {
-    struct intent_record r;
+    struct intent_part r;
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
-        if (r.kind == RECORD_END_OF_WORKER)
+        if (r.kind == PART_END_OF_WORKER)
             end_life(all, s, run);
         else if (r.count > 0)
             heed(all, s, &r, run);
@@ -503,12 +502,12 @@ static void begin_all(struct intents *all, struct run *run)
     }
 }
 
-static void look_at(struct intents *all, unsigned worker, struct run *run)
+static void finish(struct intents *all, unsigned worker, struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
     locus_clock lookahead = w->lookahead;
-    look_until(w, clock_of(all, worker), run);
+    end_due(w, clock_of(all, worker), run);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - lookahead + 1 < due) due = start - lookahead + 1;
     publish(&note->lookahead, lookahead);
@@ -523,7 +522,7 @@ void intents_turn(struct intents *all, intents_hear *hear, void *context)
     run.count = 0;
     read_streams(all, &run);
     begin_all(all, &run);
-    for (unsigned worker = 0; worker < all->workers; worker++) look_at(all, worker, &run);
+    for (unsigned worker = 0; worker < all->workers; worker++) finish(all, worker, &run);
     pass_on(&run);
 }
 
