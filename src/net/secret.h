@@ -1,7 +1,7 @@
 /*
- * secret.h - the cluster's secret, which only its nodes know; how two nodes prove to each other that
- * they know it without revealing it; and how many connections may wait for a peer to prove that it
- * belongs here: on data connections (mesh.c) as at the rendezvous (src/cluster).
+ * secret.h - the cluster's secret, which only its nodes know; how two nodes prove to each other
+ * that they know it without revealing it; and how many connections may wait for a peer to prove
+ * that it belongs here: on data connections (mesh.c) as at the rendezvous (src/cluster).
  *
  * Each side sends a random challenge. Each answers with a code (keyed BLAKE2b, from libsodium) over
  * its role, both challenges, both ranks, and whatever else identifies the connection. A proof is

@@ -73,7 +73,7 @@ class Structs(unittest.TestCase):
     def test_limits_are_those_of_the_header(self):
         self.assertIn(f"LOCUS_HISTOGRAM_BUCKETS = {_c.HISTOGRAM_BUCKETS} ", HEADER)
         self.assertIn("LOCUS_LENGTH_MAX (UINT32_C(1) << 20)", HEADER)
-        private = (ROOT / "src" / "node" / "operation.h").read_text()
+        private = (ROOT / "src" / "worker" / "operation.h").read_text()
         self.assertIn(f"OPERATIONS_MAX = {_c.OPERATIONS_MAX},", private)
 
 
