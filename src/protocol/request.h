@@ -1,14 +1,14 @@
 /*
  * request.h - a worker's request to a shard: to access keys of that shard whose rows are not here.
  *
- * A request belongs to its worker while it is free or being filled, and to the shard from
- * mailbox_put() until it is completed. The request's number and the item's position are the tag of
- * each entry on the wire, so an answer finds the place for its values without a look-up. The
- * generation distinguishes the awaited answer from a late or invented one.
+ * The request's number and the item's position are the tag of each entry on the wire, so an answer
+ * finds the place for its values without a look-up. The generation distinguishes the awaited answer
+ * from a late or invented one.
  *
  * Memory    the worker's pool; items are allocated with it and touched when used
  * Waiting   never here
- * Life      free, filled, posted, served, free again
+ * Life      its worker's while it is free or being filled, the shard's from mailbox_put() until it is
+ *           completed
  */
 #ifndef LOCUS_PROTOCOL_REQUEST_H
 #define LOCUS_PROTOCOL_REQUEST_H

@@ -1,14 +1,12 @@
 /*
- * shard.h - what the roles of one shard share: the configuration, the keys' records, the rows that
- * left, the counters. It is the lowest layer of the protocol: nothing here calls a role.
- *
- * When something happens to a key, a role does its own part and wakes the key for the other roles
- * (shard_wake). woken.h considers the keys that were woken, after each entry, request or intent.
+ * shard.h - what the roles of one shard share. It is the lowest layer of the protocol: nothing here
+ * calls a role. When something happens to a key, a role does its own part and wakes the key for the
+ * other roles (shard_wake); woken.h considers it after each entry, request or intent.
  *
  * Callers   the roles of one shard, on its thread
- * Memory    shard.c's
+ * Memory    the actor's (actors/actor.h)
  * Waiting   never; but shard_write waits for memory as dispatch.h says
- * Life      shard.h
+ * Life      the actor's
  */
 #ifndef LOCUS_PROTOCOL_SHARD_H
 #define LOCUS_PROTOCOL_SHARD_H
@@ -84,12 +82,10 @@ struct shard {
     unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
-    /* the time of the last frame or request, or of the start of the last turn */
-    uint64_t now_ns;
-    int failure; /* 0, or why every request fails */
+    uint64_t now_ns; /* the time of the last frame or request, or of the start of the last turn */
+    int failure;     /* 0, or why every request fails */
     struct records records;
-    /* records to be considered, in order, by number; 0: none */
-    uint32_t woken_first, woken_last;
+    uint32_t woken_first, woken_last; /* numbers of records to be considered, in order; 0: none */
     struct mover mover;
     struct dirty_set *dirty; /* NULL: nothing is replicated */
     bool dirty_seen;         /* the last turn left dirty rows for a later one */
@@ -97,13 +93,11 @@ struct shard {
     struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
     size_t credit_bytes;
     size_t *asked_bytes; /* [nodes] of requests under way and their answers */
-    /* the first record with items that wait for credit, by number; 0: none */
-    uint32_t stalled;
-    unsigned quiescing; /* quiesce requests under way (round.h) */
-    /* [nodes] what was wrong with an entry of the peer that was parked; NULL: nothing */
-    const char **wrong;
-    size_t memory_max;         /* that others may have here: shard_memory_max() */
-    size_t parked_bytes;       /* of entries that wait for rows on their way here (dispatch.c) */
+    uint32_t stalled;    /* number of the first record with items that wait for credit */
+    unsigned quiescing;  /* quiesce requests under way (round.h) */
+    const char **wrong;  /* [nodes] with an entry of the peer that was parked; NULL: nothing */
+    size_t memory_max;   /* that others may have here: shard_memory_max() */
+    size_t parked_bytes; /* of entries that wait for rows on their way here (dispatch.c) */
     struct key_events *events; /* NULL: nobody may ask for them */
     /* when to look again for memory that readers no longer see */
     uint64_t reclaim_ns, reclaim_pause_ns;
@@ -120,7 +114,7 @@ struct shard {
 };
 
 /* Writes an entry into the peer's next frame, and returns it for the values that follow; until_ns
- * as above. NULL: the link has failed, and the shard will hear of that. */
+ * and NULL as above. */
 static inline struct wire_entry *shard_entry(const struct shard *s, unsigned peer,
                                              struct wire_entry entry, uint64_t until_ns)
 {
@@ -161,10 +155,9 @@ static inline bool shard_is_full(const struct shard *s)
 
 /* ---- where a key's main copy is, as far as this node knows ---- */
 
-/* Every relocation raises the term by one, so of two pieces of knowledge the one with the higher
- * term is newer, whenever and by whatever way it came (README.md). While the row is elsewhere, owner
- * and term are in the directory word. If the owner is this node, and the row is not here, it is on
- * its way: requests for it are parked until it arrives (dispatch.c). */
+/* Of two pieces of knowledge the one with the higher term is newer, by whatever way it came
+ * (README.md). If the owner is this node, and the row is not here, it is on its way, and requests
+ * for it are parked (dispatch.c). */
 struct location {
     unsigned owner;
     bool is_here;    /* the main copy, not only its ownership */
@@ -262,7 +255,7 @@ static inline void shard_event(const struct shard *s, uint64_t index, unsigned n
 void shard_note_intent(const struct shard *, const struct intent_event *, enum key_event_kind,
                        unsigned node);
 
-/* Reads, in a form of row.h, or writes a row that is here; waits for memory as dispatch.h says. */
+/* Reads, in a form of row.h, or writes a row that is here. */
 void shard_read(struct row_ref, float *values, unsigned form);
 void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
 /* A step that another node's push or replica asks for. The row has an optimizer. */
