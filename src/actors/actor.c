@@ -180,7 +180,7 @@ void shard_intent(struct shard *s, const struct intent_event *e)
 {
     switch ((enum intent_kind)e->kind) {
     case INTENT_BEGINS:
-        margin_began(&s->margin);
+        s->margin.begun++;
         replica_want(s, e);
         break;
     case INTENT_ENDS: replica_unwant(s, e->index); break;

@@ -3,7 +3,7 @@
  *
  * One thread writes, the shard reads, and neither waits for the other. What is written are the
  * begins of wants: a key that was named until now or later, and is named again before that ends,
- * or so soon after it that both would overlap (lookahead.h), is wanted on. Then the end of its want
+ * or so soon after it that both would overlap (pacer.h), is wanted on. Then the end of its want
  * is raised, in a table that both see, and nothing is written. The shard looks there when a want
  * would end.
  *

@@ -110,7 +110,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
         record->localizing += r->kind == REQUEST_LOCALIZE;
         if (key_is_wanted(&s->records.state[ref.index]) && r->kind != REQUEST_LOCALIZE) {
             shard_count(&s->counters.intents_late, 1);
-            margin_late(&s->margin);
+            s->margin.was_late = true;
         }
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);

@@ -125,7 +125,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     p->began_ns = s->now_ns;
     p->begun = ++s->rounds->begun;
     shard_send(s, peer, WIRE_ROUND, ++p->number, 0);
-    for (unsigned w = 0; w < s->workers; w++) lookahead_begin(&p->lookahead[w], shard_clock(s, w));
+    for (unsigned w = 0; w < s->workers; w++) p->lookahead[w].at_start = shard_clock(s, w);
     shard_count(&s->counters.rounds, 1);
 }
 

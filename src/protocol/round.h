@@ -20,7 +20,7 @@
 #ifndef LOCUS_PROTOCOL_ROUND_H
 #define LOCUS_PROTOCOL_ROUND_H
 
-#include "intents/lookahead.h"
+#include "intents/pacer.h"
 #include "protocol/shard.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/histogram.h"
-#include "intents/lookahead.h"
+#include "intents/pacer.h"
 #include "protocol/events.h"
 #include "protocol/plan.h"
 #include "protocol/record.h"
