@@ -19,9 +19,6 @@
 
 enum { ITEMS_AHEAD = 32 }; /* located and fetched together before the first is served */
 
-/* For a frame up to this size the clock is accurate enough, and at most this much is counted. */
-enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
-
 /* Between looks for memory that no reader sees any more, while there is some. */
 #define RECLAIM_PAUSE_MIN_NS UINT64_C(1000000)
 #define RECLAIM_PAUSE_MAX_NS UINT64_C(1000000000)
@@ -240,35 +237,16 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-/* Processor time: where threads are many the clock may count what others had. */
-static uint64_t serving_ns(const struct shard *s, bool is_large, uint64_t began_cpu_ns)
-{
-    if (is_large) return s->platform->cpu_ns(s->platform->context) - began_cpu_ns;
-    uint64_t ns = now_ns(s) - s->now_ns;
-    return ns < SMALL_FRAME_NS ? ns : SMALL_FRAME_NS;
-}
-
-static const char *serve_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
-                               const void *body)
-{
-    struct wire_cursor cursor = wire_cursor(f, body);
-    bool is_sync = false, is_large = s->dirty && f->body_bytes > SMALL_FRAME_BYTES;
-    uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
-    round_frame_begins(s);
-    if (s->dirty) replica_heard(s, peer);
-    const char *why = dispatch(s, peer, &cursor, &is_sync);
-    if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    return why;
-}
-
 const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
                         const void *body)
 {
     if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     if (s->wrong[peer]) return s->wrong[peer];
+    struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);
-    const char *why = serve_frame(s, peer, f, body);
+    if (s->dirty) replica_heard(s, peer);
+    const char *why = dispatch(s, peer, &cursor);
     return why ? why : s->wrong[peer];
 }
 

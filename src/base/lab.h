@@ -3,8 +3,8 @@
  * with commas between them; lab/README.md says what each is for.
  *
  *   immediate   intents are acted on when they are signaled (AdaPM, Section 5.5)
- *   rounds=N    each shard synchronizes with its peers N times a second at most. Calls that wait
- *               are not held up. Intents are acted on two such periods ahead
+ *   rounds=N    each shard synchronizes with its peers N times a second at most, 0: as it likes.
+ *               Calls that wait are not held up. Intents are acted on two such periods ahead
  *   tcp         nodes of one host use TCP, too
  *
  * Memory    the caller's
@@ -18,7 +18,7 @@
 
 struct lab {
     bool is_immediate, is_tcp_only;
-    unsigned rounds; /* a second; 0: as many as the manager likes */
+    unsigned rounds;
 };
 
 /* 0; or -EINVAL, with the sentence, for a word that is none. */

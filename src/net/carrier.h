@@ -51,9 +51,6 @@ extern const struct carrier tcp_carrier;
 /* Why a peer at that connection has failed that was not heard for the time-out. */
 void tcp_describe_silence(int fd, uint64_t timeout_ns, char reason[SILENCE_REASON_BYTES]);
 
-/* LOCUS_CARRIER and LOCUS_CONGESTION have values that links heed: 0, or -EINVAL with the sentence. */
-int tcp_check_variables(void);
-
 /* Makes TCP try again at least every SILENCE_RETRY_MS, if the kernel supports that. */
 void tcp_bound_retries(int fd);
 

@@ -172,7 +172,7 @@ struct wire_entry {
         /* of requests and their answers: names the operation at its origin */
         uint32_t tag;
         /* of WIRE_BEGIN: microseconds until the answer must leave, so that both can piggyback on
-         * other frames. A node that forwards it may use half of them. */
+         * other frames, at each node that it comes to. */
         uint32_t slack_us;
         /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
         uint32_t round;

@@ -178,19 +178,16 @@ static const char *park(struct shard *s, const struct arrival *a)
     return NULL;
 }
 
-/* Half of its slack is for whoever comes next. */
 static const char *forward(struct shard *s, const struct wire_entry *e, struct location to)
 {
     /* Else two nodes might send it to and fro for ever. */
     if (e->owner == s->rank && e->term == to.term)
         return "a request by an ownership that another node has";
     struct wire_entry on = *e;
-    if (e->operation == WIRE_SYNC) on.slack_us /= 2;
-    uint64_t until_ns = shard_can_wait_until(s, &on);
     on.owner = (uint16_t)to.owner;
     on.term = to.term;
     if (on.hops < UINT8_MAX) on.hops++;
-    struct wire_entry *sent = shard_entry(s, to.owner, on, until_ns);
+    struct wire_entry *sent = shard_entry(s, to.owner, on, shard_can_wait_until(s, e));
     if (!sent) return NULL;
     memcpy(wire_values(sent), wire_values_const(e), e->length * sizeof(float));
     shard_count(&s->counters.forwards, 1);
@@ -318,11 +315,6 @@ static const char *arrive(struct shard *s, const struct arrival *a)
 
 /* ---- all ---- */
 
-static bool synchronizes(const struct wire_entry *e)
-{
-    return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
-}
-
 static const char *learn(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
@@ -359,14 +351,13 @@ static const char *serve(struct shard *s, const struct arrival *a)
     return "an entry of no known operation";
 }
 
-const char *dispatch(struct shard *s, unsigned peer, struct wire_cursor *cursor, bool *is_sync)
+const char *dispatch(struct shard *s, unsigned peer, struct wire_cursor *cursor)
 {
     struct arrival arrived[FETCHED_AHEAD];
     const char *why = NULL;
     for (;;) {
         unsigned n = take_arrivals(s, peer, cursor, arrived, &why);
         for (unsigned i = 0; i < n; i++) {
-            *is_sync |= synchronizes(arrived[i].entry);
             const char *wrong = serve(s, &arrived[i]);
             woken_consider(s);
             if (wrong) return wrong;

@@ -20,8 +20,7 @@
 
 #include "protocol/shard.h"
 
-/* Serves the entries of a frame. NULL, or what is wrong with one, in the words of wire.h; *is_sync:
- * one of them synchronized. */
-const char *dispatch(struct shard *, unsigned peer, struct wire_cursor *, bool *is_sync);
+/* Serves the entries of a frame. NULL, or what is wrong with one, in the words of wire.h. */
+const char *dispatch(struct shard *, unsigned peer, struct wire_cursor *);
 
 #endif
