@@ -119,26 +119,28 @@ static void pass_on(struct run *r)
     r->count = 0;
 }
 
-static void add_event(struct run *r, const struct intent_event *e)
+/* The same happens to all of these keys. */
+static void add_keys(struct run *r, const uint64_t *index, uint32_t count, struct intent_event e)
 {
-    if (r->count == INTENTS_RUN) pass_on(r);
-    r->event[r->count++] = *e;
+    for (uint32_t i = 0; i < count; i++) {
+        if (r->count == INTENTS_RUN) pass_on(r);
+        e.index = index[i];
+        r->event[r->count++] = e;
+    }
 }
 
-static void add_key(struct run *r, enum intent_kind kind, uint64_t index)
+static void add_end(struct run *r, uint64_t index)
 {
-    add_event(r, &(struct intent_event){.index = index, .kind = (uint8_t)kind});
+    add_keys(r, &index, 1, (struct intent_event){.kind = INTENT_ENDS});
 }
 
 static void add_batch(struct run *r, enum intent_kind kind, const struct intent_batch *b,
                       bool piggybacks)
 {
-    struct intent_event e = {
-        .start = b->start, .end = b->end, .kind = (uint8_t)kind, .piggybacks = piggybacks};
-    for (uint32_t i = 0; i < b->count; i++) {
-        e.index = b->index[i];
-        add_event(r, &e);
-    }
+    add_keys(
+        r, b->index, b->count,
+        (struct intent_event){
+            .start = b->start, .end = b->end, .kind = (uint8_t)kind, .piggybacks = piggybacks});
 }
 
 /* ---- the shard: batches that others outlast ---- */
@@ -163,7 +165,7 @@ static void take_out_seen(struct intent_batch *b, struct keyset *seen, struct ru
         if (keyset_add(seen, b->index[i]))
             b->index[kept++] = b->index[i];
         else
-            add_key(run, INTENT_ENDS, b->index[i]);
+            add_end(run, b->index[i]);
     }
     b->count = kept;
 }
@@ -259,7 +261,7 @@ static void end_due(struct worker_intents *w, locus_clock now, struct run *run)
             if (until > now)
                 go_on(&later, b->index[i], b->start, now, until);
             else
-                add_key(run, INTENT_ENDS, b->index[i]);
+                add_end(run, b->index[i]);
         }
         w->active_keys -= b->count;
         free(b);
@@ -299,9 +301,9 @@ static void end_worker(struct intents *all, struct worker_intents *w, struct run
 
 /* ---- the shard: streams ---- */
 
-static void happens(const struct intent_part *r, struct run *run, enum intent_kind kind)
+static void add_part(struct run *run, enum intent_kind kind, const struct intent_part *r)
 {
-    for (uint32_t i = 0; i < r->count; i++) add_key(run, kind, r->index[i]);
+    add_keys(run, r->index, r->count, (struct intent_event){.kind = (uint8_t)kind});
 }
 
 static int lower_first(const void *a, const void *b)
@@ -332,12 +334,7 @@ static void take_back(struct intents *all, const struct intent_part *r, struct r
             if (b->end == LOCUS_FOREVER) take_out(b, sorted, r->count);
         }
     }
-    happens(r, run, INTENT_UNKEEPS);
-}
-
-static void count_off(struct intents *all, const struct intent_part *r)
-{
-    if (r->kind == PART_WAITING) __atomic_fetch_sub(all->node_keys, r->count, __ATOMIC_RELAXED);
+    add_part(run, INTENT_UNKEEPS, r);
 }
 
 static void take_in(struct intents *all, const struct intent_stream *s, const struct intent_part *r)
@@ -347,7 +344,7 @@ static void take_in(struct intents *all, const struct intent_stream *s, const st
     b->count = r->count;
     all->taken += r->count;
     if (r->kind == PART_WAITING) b->waiting = r->count;
-    for (uint32_t i = 0; i < r->count; i++) b->index[i] = r->index[i];
+    memcpy(b->index, r->index, r->count * sizeof *b->index);
     push(&w->waiting, r->start, b);
 }
 
@@ -356,8 +353,8 @@ static void drop_parts(struct intents *all, struct intent_stream *s, struct run 
     struct intent_part r;
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
-        count_off(all, &r);
-        if (r.end == LOCUS_FOREVER) happens(&r, run, INTENT_KEEPS);
+        if (r.kind == PART_WAITING) __atomic_fetch_sub(all->node_keys, r.count, __ATOMIC_RELAXED);
+        if (r.end == LOCUS_FOREVER) add_part(run, INTENT_KEEPS, &r);
     }
 }
 
@@ -402,7 +399,7 @@ static void heed(struct intents *all, const struct intent_stream *s, const struc
     if (r->end == INTENT_TAKES_BACK)
         take_back(all, r, run);
     else if (r->end == LOCUS_FOREVER && r->kind == PART_BEGUN)
-        happens(r, run, INTENT_KEEPS);
+        add_part(run, INTENT_KEEPS, r);
     else
         take_in(all, s, r);
 }
