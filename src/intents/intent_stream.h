@@ -83,7 +83,7 @@ void stream_close(struct intent_stream *, bool ends_worker);
 void stream_begin(struct intent_stream *, locus_clock start, locus_clock end, locus_clock now,
                   locus_clock lookahead);
 static inline int stream_add(struct intent_stream *, uint64_t index);
-/* The same, and writes it in any case: stream_came_late says when. */
+/* Writes it in any case: stream_came_late says when. */
 int stream_write(struct intent_stream *, uint64_t index);
 /* After stream_add of all keys: the worker has come to `now` meanwhile, so the shard may have ended
  * wants just before they were raised. If so, all keys of the call must be written. */

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Keys that begin together, or would end together. */
 struct intent_batch {
-    locus_clock start, end; /* end: of all while they wait, then when to look */
+    locus_clock start, end; /* end: of all while they wait, then when they would end */
     uint32_t count, capacity;
     uint32_t waiting; /* of them counted in the node's bound */
     uint64_t index[];
@@ -99,10 +100,11 @@ static struct intent_batch *new_batch(locus_clock start, locus_clock end, uint32
     return b;
 }
 
-static void no_longer_waits(struct intents *all, struct intent_batch *b)
+static struct intent_batch *pop_waiting(struct intents *all, struct worker_intents *w)
 {
+    struct intent_batch *b = pop(&w->waiting);
     if (b->waiting) __atomic_fetch_sub(all->node_keys, b->waiting, __ATOMIC_RELAXED);
-    b->waiting = 0;
+    return b;
 }
 
 /* Events that go to the shard together: so it can prefetch what they are about. */
@@ -210,7 +212,7 @@ static void merge(struct worker_intents *w, struct run *run)
 
 /* ---- the shard: ends ---- */
 
-/* Keys that are wanted on, by the clocks until the next look: of the clocks until their end the
+/* Keys that are wanted on, by when they would end: of the clocks until their end the
  * first three bits. */
 enum { LATER = 4 * 64 };
 struct later {
@@ -286,8 +288,7 @@ static bool outlasts(const struct worker_intents *w, struct intent_batch *b, loc
 static void end_worker(struct intents *all, struct worker_intents *w, struct run *run)
 {
     while (w->waiting.count > 0) {
-        struct intent_batch *b = pop(&w->waiting);
-        no_longer_waits(all, b);
+        struct intent_batch *b = pop_waiting(all, w);
         if (b->end == LOCUS_FOREVER) add_batch(run, INTENT_KEEPS, b, false);
         free(b);
     }
@@ -457,8 +458,7 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
     struct worker_intents *w = &all->worker[worker];
     locus_clock now = clock_of(all, worker);
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
-        struct intent_batch *b = pop(&w->waiting);
-        no_longer_waits(all, b);
+        struct intent_batch *b = pop_waiting(all, w);
         if (b->end <= now && !outlasts(w, b, now)) {
             free(b);
             continue;

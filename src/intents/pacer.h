@@ -68,8 +68,7 @@ struct pacer {
     bool piggybacks;          /* intents may piggyback in this turn */
     bool has_own_core;        /* the shard: no worker needs the time that it takes */
     unsigned workers;
-    /* [workers] clocks at the last synchronization; how far to look beyond the lookahead at the
-     * next */
+    /* [workers] clocks at the last synchronization; how far beyond the lookahead at the next */
     locus_clock *then, *ahead;
 };
 
@@ -77,8 +76,7 @@ struct pacer {
 int pacer_init(struct pacer *, unsigned workers);
 void pacer_fini(struct pacer *);
 
-/* An experiment limits the rounds (base/lab.h): then intents that begin wait,
- * too. */
+/* An experiment limits the rounds (base/lab.h): then intents that begin wait, too. */
 static inline bool pacer_is_limited(const struct pacer *p)
 {
     return p->pause_ns > 0;

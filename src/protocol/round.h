@@ -4,14 +4,11 @@
  *
  * There is at most one round under way to each peer: a run of syncs and refreshes that ends with
  * WIRE_ROUND. The peer acknowledges it when it has served everything before it. Whatever happens
- * meanwhile is aggregated into the next round. The backlog (backlog.h) holds what waits for a
- * round; urgent news goes with the next turn.
+ * meanwhile is aggregated into the next round; urgent news goes with the next turn (backlog.h).
  *
- * Lazy news and refreshes only synchronize, and wait for the pacer (pacer.h). The pacer counts
- * their cost in processor time of this thread, because on shared cores elapsed time would include
- * the time of other threads. A round that leaves something behind is followed by the next at once,
- * and that counts as well. The dirty set (store/store.h) says what has changed: the cost of a
- * round depends on what changed, not on what is replicated.
+ * Lazy news and refreshes only synchronize, and wait for the pacer (pacer.h). Their cost is counted
+ * in processor time of this thread, because on shared cores elapsed time would include the time of
+ * other threads. A round that leaves something behind is followed by the next at once.
  *
  * Memory    32 bytes a peer and worker
  * Waiting   never
@@ -30,12 +27,11 @@ enum {
 };
 
 struct peer_round {
-    /* the round under way carries refreshes, or follows rows that went there */
-    bool refreshes;
-    uint32_t number;             /* of the last round */
-    uint64_t begun;              /* its number among our rounds to all peers */
-    uint64_t began_ns;           /* the last one */
-    uint64_t ended_ns;           /* when the last round was acknowledged; 0: never */
+    bool refreshes;    /* the round under way carries some, or follows rows that went there */
+    uint32_t number;   /* of the last round */
+    uint64_t begun;    /* its number among our rounds to all peers */
+    uint64_t began_ns; /* the last one */
+    uint64_t ended_ns; /* when the last round was acknowledged; 0: never */
     struct lookahead *lookahead; /* [workers] */
 };
 
@@ -55,8 +51,7 @@ struct rounds {
     uint64_t lookaheads_ns;  /* when they were last computed */
     bool lookaheads_changed;
     uint64_t sync_bytes; /* that our rounds and their answers carried in this turn */
-    /* how many rounds each round of this turn replaces, as far as intents go */
-    unsigned instead_of;
+    unsigned instead_of; /* rounds that each round of this turn replaces, as far as intents go */
     uint64_t dirty_ns;   /* dirty rows alone are no reason to synchronize before this */
     unsigned going_on;   /* peers whose last round was full of synchronizing messages */
     struct flush *flush; /* [workers] */
