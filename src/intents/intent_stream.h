@@ -2,10 +2,9 @@
  * intent_stream.h - the intents that one worker or loader signals, on their way to one shard.
  *
  * One thread writes, the shard reads, and neither waits for the other. What is written are the
- * begins of wants: a key that was named until now or later, and is named again before that ends,
- * or so soon after it that both would overlap (pacer.h), is wanted on. Then the end of its want
- * is raised, in a table that both see, and nothing is written. The shard looks there when a want
- * would end.
+ * begins of wants: a key that is named again before its want ends, or so soon after it that both
+ * would overlap (pacer.h), is wanted on. Then the end of its want is raised, in a table that both
+ * see, and nothing is written. The shard looks there when a want would end.
  *
  * The table has four wants a set, as many as lie in one line of the cache. What finds no place, or
  * ends more than WANT_SPAN_MAX clocks from now, is written, however often it is named: that costs
@@ -73,8 +72,7 @@ struct intent_stream {
 /* `keys`: of the shard. `life`: the worker's, atomic; it outlives the stream. Returns NULL if there
  * is no memory. */
 struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *life);
-/* The worker's own stream is closed last, after its loaders'; all intents of the worker end with
- * it. */
+/* The worker's own stream is closed after its loaders'; all intents of the worker end with it. */
 void stream_close(struct intent_stream *, bool ends_worker);
 /* As the end of an intent: the node no longer keeps the keys, nor will it. */
 #define INTENT_TAKES_BACK INT64_MIN
@@ -107,8 +105,7 @@ struct intent_part {
     const uint64_t *index; /* valid until the next stream_read() */
 };
 
-/* Reading ends about where the writer is now. Otherwise a writer that is as fast as the reader
- * would keep it reading for ever. */
+/* Reading ends about where the writer is now: one as fast as the reader would keep it for ever. */
 void stream_begin_reading(struct intent_stream *);
 /* The next part; false if there is none yet, or reading has ended. */
 bool stream_read(struct intent_stream *, struct intent_part *);

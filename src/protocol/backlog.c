@@ -83,12 +83,6 @@ void backlog_add_refresh(struct shard *s, unsigned node, uint64_t index)
     backlog_note(s, node);
 }
 
-void backlog_put_off(struct shard *s, uint64_t index)
-{
-    dirty_set_add(s->dirty, index);
-    s->backlog->puts_off = true;
-}
-
 void backlog_owes(struct shard *s, unsigned node)
 {
     s->backlog->peer[node].owes = true;

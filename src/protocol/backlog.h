@@ -51,8 +51,6 @@ void backlog_add_refresh(struct shard *, unsigned node, uint64_t index);
 /* A row went to the node as an answer, perhaps instead of a refresh: quiesce waits until it has
  * arrived. */
 void backlog_owes(struct shard *, unsigned node);
-/* Some holders hear of the key's change only at the next synchronization. */
-void backlog_put_off(struct shard *, uint64_t index);
 
 /* ---- for rounds ---- */
 

@@ -97,12 +97,10 @@ void clocks_round_over(struct shard *, unsigned peer);
 
 /* ---- turns, by round.c ---- */
 
-/* Before rounds: must the dirty set be taken, so that an `updated` or a `fresh` can be sent? And
- * afterwards: it was. */
+/* Before rounds: must the dirty set be taken, so that a marker can be sent? Afterwards: it was. */
 bool clocks_want_changes(struct shard *);
 void clocks_have_changes(struct shard *);
-/* After rounds: sends the markers that can be sent, and completes the requests that waited for
- * them. */
+/* After rounds: sends what markers it can, and completes the requests that waited for them. */
 void clocks_say(struct shard *);
 /* Does a worker wait for what rounds bring? */
 bool clocks_hurry(const struct shard *);

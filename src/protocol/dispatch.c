@@ -48,6 +48,7 @@ static const char *check_nodes(const struct shard *s, unsigned peer, const struc
         if (e->owner >= s->nodes) return "news of a node that does not exist";
         if (e->owner == s->rank)
             return "news of a row that is ours"; /* the row itself tells that */
+        if (e->term >> DIRECTORY_TERM_BITS) return "news of no possible term";
         break;
     case WIRE_OF_SHARD:
         if (e->owner != peer) return "an entry in the name of another node";
@@ -315,14 +316,6 @@ static const char *arrive(struct shard *s, const struct arrival *a)
 
 /* ---- all ---- */
 
-static const char *learn(struct shard *s, const struct arrival *a)
-{
-    const struct wire_entry *e = a->entry;
-    if (e->term >> DIRECTORY_TERM_BITS) return "news of no possible term";
-    location_learn(s, a->ref, e->owner, e->term);
-    return NULL;
-}
-
 static const char *serve(struct shard *s, const struct arrival *a)
 {
     switch ((enum wire_operation)a->entry->operation) {
@@ -335,7 +328,7 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_WAS_SET:
     case WIRE_STAYS: return origin_answer(s, a);
     case WIRE_ROW: return arrive(s, a);
-    case WIRE_LOCATION: return learn(s, a);
+    case WIRE_LOCATION: location_learn(s, a->ref, a->entry->owner, a->entry->term); return NULL;
     case WIRE_SYNC: return serve_sync(s, a);
     case WIRE_ANSWER: return replica_answer(s, a);
     case WIRE_REFRESH: return replica_refresh(s, a);

@@ -162,7 +162,8 @@ void owner_changed(struct shard *s, struct record *r)
         once_more |= !h->is_queued;
         if (h->is_queued) backlog_add_refresh(s, h->node, r->index);
     }
-    if (once_more) backlog_put_off(s, r->index);
+    if (once_more) dirty_set_add(s->dirty, r->index);
+    s->backlog->puts_off |= once_more;
 }
 
 /* ---- rows that leave ---- */
@@ -198,8 +199,7 @@ static void take_into_frame(struct shard *s, struct row_ref ref, const struct wi
     }
     bool written;
     struct wire_entry *e = row_entry(s, request, term, ref.partition->stored);
-    /* Without a link the row is lost, and so is the cluster; but no worker may find the row here
-     * any more. */
+    /* Without a link the row is lost, and so is the cluster; but no worker may find it here. */
     row_take(&s->mover, ref, e ? wire_values(e) : NULL, &written, next);
 }
 

@@ -156,39 +156,31 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
     if (state->term == 0) word_fetch(shard_row_ref(s, index));
 }
 
-/* Of a key that the node wants. NULL: the row is here, and there is nothing to say. */
-static struct record *record_to_say(struct shard *s, struct row_ref ref)
-{
-    struct record *r = record_find(&s->records, ref.index);
-    return r || location_of(s, ref).is_here ? r : record_get(&s->records, ref.index);
-}
-
-static void note_asked(const struct shard *s, const struct intent_event *e, struct row_ref ref)
-{
-    struct location l = location_of(s, ref);
-    if (!l.is_here) shard_note_intent(s, e, EVENT_ASKED, l.owner);
-}
-
 /* An intent that waited for the end of a round has less slack left. */
-static bool is_said_soon(const struct shard *s, struct row_ref ref)
+static bool is_said_soon(const struct shard *s, struct location l)
+{
+    return !l.is_here && !s->backlog->peer[l.owner].is_under_way;
+}
+
+/* The node wants the key from now on. */
+static void say_wanted(struct shard *s, const struct intent_event *e, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
-    return !l.is_here && !s->backlog->peer[l.owner].is_under_way;
+    struct record *r = record_find(&s->records, e->index);
+    if (!r && l.is_here) return;
+    if (!r) r = record_get(&s->records, e->index);
+    r->piggybacks = e->piggybacks && is_said_soon(s, l);
+    if (s->events && !l.is_here) shard_note_intent(s, e, EVENT_ASKED, l.owner);
+    queue_what_must_be_said(s, r, ref);
 }
 
 void replica_want(struct shard *s, const struct intent_event *e)
 {
-    uint64_t index = e->index;
-    struct key_state *state = &s->records.state[index];
+    struct key_state *state = &s->records.state[e->index];
     if (state->wanted++ > 0) return;
-    record_touched(&s->records, index);
-    if (state->is_kept || is_known_to_be_held(s, state)) return;
-    struct row_ref ref = shard_row_ref(s, index);
-    struct record *r = record_to_say(s, ref);
-    if (!r) return;
-    r->piggybacks = e->piggybacks && is_said_soon(s, ref);
-    if (s->events) note_asked(s, e, ref);
-    queue_what_must_be_said(s, r, ref);
+    record_touched(&s->records, e->index);
+    if (!state->is_kept && !is_known_to_be_held(s, state))
+        say_wanted(s, e, shard_row_ref(s, e->index));
 }
 
 /* A replica of which the owner must only learn that its intent has expired. As above, without
@@ -230,17 +222,12 @@ void replica_unwant(struct shard *s, uint64_t index)
 
 void replica_keep(struct shard *s, const struct intent_event *e)
 {
-    uint64_t index = e->index;
-    struct key_state *state = &s->records.state[index];
+    struct key_state *state = &s->records.state[e->index];
     if (state->is_kept) return;
     state->is_kept = true;
     shard_count(&s->counters.keeps_begun, 1);
-    shard_event(s, index, s->rank, EVENT_KEPT, WHY_NONE, 0);
-    struct row_ref ref = shard_row_ref(s, index);
-    struct record *r = record_to_say(s, ref);
-    if (!r) return;
-    if (s->events) note_asked(s, e, ref);
-    queue_what_must_be_said(s, r, ref);
+    shard_event(s, e->index, s->rank, EVENT_KEPT, WHY_NONE, 0);
+    say_wanted(s, e, shard_row_ref(s, e->index));
 }
 
 void replica_unkeep(struct shard *s, uint64_t index)
@@ -307,11 +294,6 @@ static uint32_t slack_us(const struct shard *s, const struct record *r)
 {
     uint64_t us = r->piggybacks ? pacer_slack_us(s->pacer) : 0;
     return (uint32_t)(us < WIRE_SLACK_US_MAX ? us : WIRE_SLACK_US_MAX);
-}
-
-size_t replica_exchange_bytes(uint32_t length, uint32_t row_length)
-{
-    return wire_entry_bytes(length) + wire_entry_bytes(row_length);
 }
 
 size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backlog_class class)

@@ -67,7 +67,10 @@ void replica_consider(struct shard *, struct record *);
 size_t replica_emit(struct shard *, struct record *, unsigned peer, enum backlog_class);
 /* The bytes of a sync with `length` floats and its answer, which may bring the row whatever was
  * asked. */
-size_t replica_exchange_bytes(uint32_t length, uint32_t row_length);
+static inline size_t replica_exchange_bytes(uint32_t length, uint32_t row_length)
+{
+    return wire_entry_bytes(length) + wire_entry_bytes(row_length);
+}
 
 /* Our sync came back to us, or its answer arrived with the row. */
 void replica_came_back(struct shard *, struct record *);

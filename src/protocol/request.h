@@ -34,14 +34,13 @@ enum request_kind {
     REQUEST_SET,
     REQUEST_SET_STATE, /* likewise */
     REQUEST_LOCALIZE,
-    /* For quiesce, without items. The first is complete when this node's updates are in the main
-     * copies; the second when what the node owns is in all replicas. */
+    /* Without items. They are complete when this node's updates are in the main copies; when what
+     * the node owns is in all replicas; when what this node changed before is in the main copies,
+     * whatever others change meanwhile; when what was done before `clock` is in our rows. */
     REQUEST_FLUSH_UPDATES,
     REQUEST_FLUSH_REPLICAS,
-    /* Without items: complete when what this node changed before it is in the main copies, whatever
-     * others change meanwhile. */
     REQUEST_FLUSH_EARLIER,
-    REQUEST_CLOCK, /* without items: complete when what was done before `clock` is in our copies */
+    REQUEST_CLOCK,
 };
 
 static inline bool request_pulls(enum request_kind kind)

@@ -207,8 +207,7 @@ static inline size_t shard_entry_bytes_max(const struct store *s)
     return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
 }
 
-/* Until when can the consequences of the entry wait to piggyback on a frame (wire.h)? 0: they
- * cannot. */
+/* Until when can what follows from the entry wait for a frame (wire.h)? 0: it cannot. */
 static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
 {
     if (e->operation != WIRE_SYNC || e->flags != WIRE_BEGIN || e->slack_us == 0 || s->quiescing > 0)
