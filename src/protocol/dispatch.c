@@ -66,11 +66,11 @@ static uint32_t length_of(const struct wire_rule *rule, const struct wire_entry 
     case WIRE_A_ROW: return p->stored;
     case WIRE_MAYBE_A_ROW: return e->length ? p->stored : 0;
     case WIRE_ROW_OR_VALUES: return e->flags & WIRE_STATE ? p->stored : p->packed;
-    case WIRE_RECORD_OR_ROW:
+    case WIRE_DELTA_OR_ROW:
         if (e->flags & WIRE_GRADIENT)
             return p->optimizer && p->optimizer->keeps_gradients ? p->length + OPTIMIZER_STEP_FLOATS
                                                                  : UINT32_MAX;
-        if (e->flags & WIRE_UPDATE) return p->record;
+        if (e->flags & WIRE_UPDATE) return p->delta;
         return e->flags & WIRE_VALUE ? p->stored : 0;
     }
     return 0;

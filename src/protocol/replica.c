@@ -273,7 +273,7 @@ static uint32_t take_updates(struct shard *s, struct row_ref ref, struct locatio
     else if (*flags & WIRE_UPDATE || (*flags & WIRE_VALUE && row_is_dirty(ref)))
         /* an update that came since the flags were chosen waits for the next entry */
         floats = row_collect(ref, updates);
-    if (updates && floats != ref.partition->record) *flags |= WIRE_GRADIENT;
+    if (updates && floats != ref.partition->delta) *flags |= WIRE_GRADIENT;
     return *flags & WIRE_VALUE ? ref.partition->stored : floats;
 }
 
