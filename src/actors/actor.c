@@ -7,12 +7,11 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
-#include "protocol/holders.h"
-#include "protocol/location.h"
 #include "protocol/origin.h"
+#include "protocol/owner.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
-#include "protocol/step.h"
+#include "protocol/woken.h"
 #include "store/row.h"
 
 #include <errno.h>
@@ -45,7 +44,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
-    if (clocks_init(s, plan->progress, plan->posted)) return -ENOMEM;
+    if (clocks_init(s)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
@@ -93,7 +92,7 @@ void shard_fini(struct shard *s)
     clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
-    events_free(s->events);
+    free(s->events);
     free(s->asked_bytes);
     free(s->wrong);
     free(s->active);
@@ -113,14 +112,14 @@ void shard_intent(struct shard *s, const struct intent_event *e)
 {
     switch ((enum intent_kind)e->kind) {
     case INTENT_BEGINS:
-        margin_began(&s->margin);
+        s->margin.begun++;
         replica_want(s, e);
         break;
     case INTENT_ENDS: replica_unwant(s, e->index); break;
     case INTENT_KEEPS: replica_keep(s, e); break;
     case INTENT_UNKEEPS: replica_unkeep(s, e->index); break;
     }
-    step(s);
+    woken_consider(s);
 }
 
 /* Once a run: nobody pays for what nobody asks for. */
@@ -145,7 +144,7 @@ static void hear(void *shard, const struct intent_event *e, unsigned count)
 
 static void turn_intents(struct shard *s)
 {
-    round_look(s);
+    round_decide_lookaheads(s);
     intents_turn(s->intents, hear, s);
 }
 
@@ -189,7 +188,7 @@ bool shard_serve(struct shard *s, struct request *r)
         if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
         r->sent = i + 1;
         bool is_taken = origin_take_on(s, r, i);
-        step(s);
+        woken_consider(s);
         if (is_taken) continue;
         r->sent = i;
         return false;
@@ -223,7 +222,7 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
     if (s->failure) return UINT64_MAX;
     if (s->stalled) {
         origin_wake_stalled(s);
-        step(s);
+        woken_consider(s);
     }
     if (s->intents->workers) turn_intents(s);
     uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s);
@@ -240,20 +239,6 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor)
-{
-    struct arrival arrived[ARRIVALS_AHEAD];
-    const char *why = NULL;
-    for (;;) {
-        unsigned n = arrivals_next(s, peer, cursor, arrived, &why);
-        for (unsigned i = 0; i < n; i++) {
-            const char *wrong = dispatch(s, &arrived[i]);
-            if (wrong) return wrong;
-        }
-        if (why || n < ARRIVALS_AHEAD) return why;
-    }
-}
-
 const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
                         const void *body)
 {
@@ -263,7 +248,7 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
     struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);
     if (s->dirty) replica_heard(s, peer);
-    const char *why = serve_entries(s, peer, &cursor);
+    const char *why = dispatch(s, peer, &cursor);
     return why ? why : s->wrong[peer];
 }
 

@@ -10,7 +10,7 @@
 #include "observe/journal.h"
 #include "observe/metrics.h"
 #include "observe/trace.h"
-#include "protocol/config.h"
+#include "protocol/plan.h"
 
 #include <errno.h>
 #include <float.h>

@@ -171,12 +171,12 @@ static int64_t send_intents(locus_worker *w, struct intent_stream **streams, con
     LOCUS_YIELD();
     int rc = add(w, streams, keys, n, stream_add);
     if (rc == 0 && came_late(w, streams)) rc = add(w, streams, keys, n, stream_write);
-    int64_t recorded = 0;
+    int64_t written = 0;
     for (unsigned s = 0; s < shards_of(w); s++) {
-        recorded += (int64_t)streams[s]->call.recorded;
+        written += (int64_t)streams[s]->call.added;
         if (rc) stream_undo(streams[s]);
     }
-    if (rc == 0) return recorded;
+    if (rc == 0) return written;
     return error_set(rc, "no memory for the intents of worker %d", w->id);
 }
 
@@ -215,15 +215,14 @@ int signaling_intent(locus_worker *w, struct intent_stream **streams, const locu
     bool waits = start > now;
     int rc = streams && waits ? count_waiting(&w->node->waiting_keys, n) : 0;
     if (rc) return rc;
-    int64_t recorded = streams && end > now ? send_intents(w, streams, keys, n, start, end, now)
-                                            : 0;
+    int64_t written = streams && end > now ? send_intents(w, streams, keys, n, start, end, now) : 0;
     /* a want that goes on does not wait; and a call that came late counts keys twice */
     if (streams && waits)
-        __atomic_fetch_add(&w->node->waiting_keys, (recorded < 0 ? 0 : recorded) - (int64_t)n,
+        __atomic_fetch_add(&w->node->waiting_keys, (written < 0 ? 0 : written) - (int64_t)n,
                            __ATOMIC_RELAXED);
-    if (recorded < 0) return (int)recorded;
+    if (written < 0) return (int)written;
     __atomic_fetch_add(&w->signaled, n, __ATOMIC_RELAXED);
-    if (recorded > 0) publish(w, streams, start, now);
+    if (written > 0) publish(w, streams, start, now);
     return 0;
 }
 

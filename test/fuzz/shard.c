@@ -253,7 +253,7 @@ static void signal_intent(struct node *n, unsigned worker)
     stream_begin(s, start, end, now, intents_lookahead(n->shard.intents, worker));
     for (; keys > 0; keys--)
         MUST(stream_add(s, keyspace_index(&n->store.keyspace, choose_key(n, false))) == 0);
-    if (start > now) n->waiting_keys += s->call.recorded;
+    if (start > now) n->waiting_keys += s->call.added;
     stream_publish(s);
     intents_published(n->shard.intents, worker, start, now);
 }

@@ -1,10 +1,10 @@
 #include "run.h"
 
 #include "common/exact_steps.h"
+#include "protocol/plan.h"
 #include "invariants.h"
 #include "journal.h"
 #include "player.h"
-#include "protocol/technique.h"
 #include "report.h"
 
 #include <errno.h>

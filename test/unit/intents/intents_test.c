@@ -112,9 +112,9 @@ static bool signal_range(struct fixture *d, struct intent_stream *s, uint64_t fi
     stream_begin(s, start, end_clock, now, intents_lookahead(&d->intents, s->worker));
     for (uint64_t i = first; i < first + count; i++) CHECK_EQ(stream_add(s, i), 0);
     CHECK(!stream_came_late(s, now));
-    if (start > now) __atomic_fetch_add(&d->node_keys, s->call.recorded, __ATOMIC_RELAXED);
+    if (start > now) __atomic_fetch_add(&d->node_keys, s->call.added, __ATOMIC_RELAXED);
     stream_publish(s);
-    return s->call.recorded > 0 && intents_published(&d->intents, s->worker, start, now);
+    return s->call.added > 0 && intents_published(&d->intents, s->worker, start, now);
 }
 
 static bool signal_key(struct fixture *d, struct intent_stream *s, uint64_t index,
@@ -318,7 +318,7 @@ TEST_WITH(intents, hear_of_the_clocks_of_what_begins, fixture, d)
 
 static bool has_written(const struct intent_stream *s)
 {
-    return s->call.recorded > 0;
+    return s->call.added > 0;
 }
 
 /* It is written once, however often it is named; and the shard is told of two edges. */
@@ -409,7 +409,7 @@ TEST_WITH(intents, of_a_call_that_is_undone_do_not_go_on, fixture, d)
     turn(d);
     check_wanted(d, MANY, 10, 1);
     signal_range(d, s, 0, MANY + 10, 0, 60);
-    CHECK_EQ(s->call.recorded, MANY);
+    CHECK_EQ(s->call.added, MANY);
     turn(d);
     advance(d, 0, 59);
     check_wanted(d, 0, MANY + 10, 1);

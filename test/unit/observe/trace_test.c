@@ -181,7 +181,7 @@ TEST(trace, notes_a_wait_for_a_clock)
     quiesce(&s);
     world_request(&wait, 0, REQUEST_CLOCK, NULL, 0);
     wait.clock = clock;
-    s.world->node[1].shard.clocks->progress = progress;
+    s.world->node[1].plan.progress = progress;
     CHECK(shard_serve(&s.world->node[1].shard, &wait));
     quiesce(&s);
     CHECK(!wait.busy);

@@ -1,6 +1,6 @@
 /* When rounds begin that only synchronize, and what they take along. Time stands but for what the
  * tests let pass. */
-#include "protocol/holders.h"
+#include "protocol/owner.h"
 #include "world.h"
 
 #include "test.h"
