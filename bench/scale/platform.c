@@ -7,7 +7,7 @@
 #include "intents/intents.h"
 #include "sim/protocol/joined.h"
 #include "store/store.h"
-#include "worker/figures.h"
+#include "worker/node.h"
 #include "worker/operation.h"
 #include "virtual.h"
 

@@ -10,7 +10,7 @@
  *
  * Callers   one thread: the reactor's, or the simulation's
  * Memory    its own; 8 bytes for each possible request of each worker; record.h
- * Waiting   never, except as handover.h says: if the credit is used up, shard_serve says so
+ * Waiting   never, except as dispatch.h says: if the credit is used up, shard_serve says so
  * Life      shard_init, turns, shard_fail if a peer is lost (then every request fails), shard_fini
  */
 #ifndef LOCUS_ACTORS_ACTOR_H

@@ -108,7 +108,7 @@ static uint64_t platform_now_ns(void *context)
 static uint64_t platform_cpu_ns(void *context)
 {
     (void)context;
-    return time_cpu_ns();
+    return time_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f,

@@ -23,11 +23,6 @@ struct key_events *events_new(void)
     return calloc(1, sizeof(struct key_events));
 }
 
-void events_free(struct key_events *e)
-{
-    free(e);
-}
-
 /* Release: who reads a word of this event where an older one was also reads the count before, and
  * learns from it that the older one is gone. */
 void events_note(struct key_events *e, const struct key_event *one)

@@ -42,9 +42,7 @@ static struct world *world_of_100_keys(void)
 static int trace_of(const struct world *w, unsigned node, struct trace **out)
 {
     const struct shard *s = &w->node[node].shard;
-    const struct trace_config c = {
-        .store = s->store, .rank = node, .nodes = NODES, .technique = s->technique->name};
-    return trace_open(&c, out);
+    return trace_open(s->store, s->technique->name, out);
 }
 
 static void open_stage(struct stage *s, const char *keys)
@@ -183,7 +181,7 @@ TEST(trace, notes_a_wait_for_a_clock)
     quiesce(&s);
     world_request(&wait, 0, REQUEST_CLOCK, NULL, 0);
     wait.clock = clock;
-    s.world->node[1].shard.clocks->progress = progress;
+    s.world->node[1].plan.progress = progress;
     CHECK(shard_serve(&s.world->node[1].shard, &wait));
     quiesce(&s);
     CHECK(!wait.busy);

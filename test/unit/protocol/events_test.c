@@ -39,7 +39,7 @@ TEST(events, read_gives_all_in_order_and_once)
     CHECK_EQ(out[1].ns, 5);
     CHECK_EQ(events_read(&r, out, 4), 0);
     CHECK_EQ(r.lost, 0);
-    events_free(e);
+    free(e);
 }
 
 /* One place is the writer's: it may be writing. */
@@ -56,7 +56,7 @@ TEST(events, read_counts_those_that_are_gone)
     CHECK_EQ(events_read(&r, out, 4), 4);
     CHECK_EQ(out[0].ns, 11 + 3 * EVENTS_KEPT);
     CHECK_EQ(r.lost, 11 + 3 * EVENTS_KEPT - 4);
-    events_free(e);
+    free(e);
 }
 
 /* Every kind and reason has a name of its own. */
@@ -99,7 +99,7 @@ TEST(events, are_whole_while_they_are_written)
     }
     CHECK_EQ(pthread_join(writer, NULL), 0);
     CHECK_EQ(seen + r.lost, NOTED);
-    events_free(e);
+    free(e);
 }
 
 /* ---- which ones ---- */
