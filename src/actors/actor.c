@@ -20,9 +20,6 @@
 
 enum { ITEMS_AHEAD = 32 }; /* located and fetched together before the first is served */
 
-/* For a frame up to this size the clock is accurate enough, and at most this much is counted. */
-enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
-
 /* Between looks for memory that no reader sees any more, while there is some. */
 #define RECLAIM_PAUSE_MIN_NS UINT64_C(1000000)
 #define RECLAIM_PAUSE_MAX_NS UINT64_C(1000000000)
@@ -110,72 +107,7 @@ static uint64_t now_ns(const struct shard *s)
     return s->platform->now_ns(s->platform->context);
 }
 
-static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
-{
-    for (uint32_t i = first; i < r->count && i < first + ITEMS_AHEAD; i++) {
-        word_fetch(store_row_ref(s->store, r->item[i].key));
-        if (s->technique->moves)
-            record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
-    }
-}
-
-static void turn_intents(struct shard *s);
-
-/* What the worker signaled before it asked counts before. */
-static void begin_request(struct shard *s, struct request *r)
-{
-    r->began_ns = s->now_ns = now_ns(s);
-    if (s->intents->workers && intents_have_news(s->intents)) turn_intents(s);
-}
-
-bool shard_serve(struct shard *s, struct request *r)
-{
-    if (s->failure) {
-        shard_complete(s, r);
-        return true;
-    }
-    clocks_taken(s, r);
-    *shard_active(s, r->worker, r->number) = r;
-    if (r->sent == 0) begin_request(s, r);
-    if (r->count == 0) {
-        if (r->kind == REQUEST_CLOCK)
-            clocks_wait(s, r);
-        else
-            round_quiesce(s, r);
-        return true;
-    }
-    if (s->stalled) return false; /* those came first, and would starve */
-    /* With its last item the request may be complete, and its worker's again. */
-    for (uint32_t i = r->sent, count = r->count; i < count; i++) {
-        if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
-        r->sent = i + 1;
-        bool is_taken = origin_take_on(s, r, i);
-        step(s);
-        if (is_taken) continue;
-        r->sent = i;
-        return false;
-    }
-    return true;
-}
-
-/* Rows that left give their memory back when every read section has ended that could see them. */
-static void reclaim(struct shard *s)
-{
-    size_t held = s->mover.open.count + s->mover.waiting.count;
-    if (held == 0) {
-        s->reclaim_ns = UINT64_MAX;
-        return;
-    }
-    if (s->reclaim_ns != UINT64_MAX && s->now_ns < s->reclaim_ns) return;
-    mover_reclaim(&s->mover);
-    bool freed = s->mover.open.count + s->mover.waiting.count < held;
-    uint64_t longer = s->reclaim_pause_ns * 2;
-    s->reclaim_pause_ns = freed || longer == 0 ? RECLAIM_PAUSE_MIN_NS : longer;
-    if (s->reclaim_pause_ns > RECLAIM_PAUSE_MAX_NS) s->reclaim_pause_ns = RECLAIM_PAUSE_MAX_NS;
-    s->reclaim_ns = s->now_ns + s->reclaim_pause_ns;
-}
-
-/* ---- turns ---- */
+/* ---- intents ---- */
 
 void shard_intent(struct shard *s, const struct intent_event *e)
 {
@@ -217,6 +149,73 @@ static void turn_intents(struct shard *s)
     intents_turn(s->intents, hear, s);
 }
 
+/* ---- requests ---- */
+
+static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
+{
+    for (uint32_t i = first; i < r->count && i < first + ITEMS_AHEAD; i++) {
+        word_fetch(store_row_ref(s->store, r->item[i].key));
+        if (s->technique->moves)
+            record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
+    }
+}
+
+/* What the worker signaled before it asked counts before. */
+static void begin_request(struct shard *s, struct request *r)
+{
+    r->began_ns = s->now_ns = now_ns(s);
+    if (s->intents->workers && intents_have_news(s->intents)) turn_intents(s);
+}
+
+bool shard_serve(struct shard *s, struct request *r)
+{
+    if (s->failure) {
+        shard_complete(s, r);
+        return true;
+    }
+    clocks_taken(s, r);
+    *shard_active(s, r->worker, r->number) = r;
+    if (r->sent == 0) begin_request(s, r);
+    if (r->count == 0) {
+        if (r->kind == REQUEST_CLOCK)
+            clocks_wait(s, r);
+        else
+            round_quiesce(s, r);
+        return true;
+    }
+    if (s->stalled) return false; /* those came first, and would starve */
+    /* With its last item the request may be complete, and its worker's again. */
+    for (uint32_t i = r->sent, count = r->count; i < count; i++) {
+        if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
+        r->sent = i + 1;
+        bool is_taken = origin_take_on(s, r, i);
+        step(s);
+        if (is_taken) continue;
+        r->sent = i;
+        return false;
+    }
+    return true;
+}
+
+/* ---- turns ---- */
+
+/* Rows that left give their memory back when every read section has ended that could see them. */
+static void reclaim(struct shard *s)
+{
+    size_t held = s->mover.open.count + s->mover.waiting.count;
+    if (held == 0) {
+        s->reclaim_ns = UINT64_MAX;
+        return;
+    }
+    if (s->reclaim_ns != UINT64_MAX && s->now_ns < s->reclaim_ns) return;
+    mover_reclaim(&s->mover);
+    bool freed = s->mover.open.count + s->mover.waiting.count < held;
+    uint64_t longer = s->reclaim_pause_ns * 2;
+    s->reclaim_pause_ns = freed || longer == 0 ? RECLAIM_PAUSE_MIN_NS : longer;
+    if (s->reclaim_pause_ns > RECLAIM_PAUSE_MAX_NS) s->reclaim_pause_ns = RECLAIM_PAUSE_MAX_NS;
+    s->reclaim_ns = s->now_ns + s->reclaim_pause_ns;
+}
+
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
     /* The clock may have been read before a frame came that is handled already. */
@@ -241,46 +240,18 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-static bool synchronizes(const struct wire_entry *e)
-{
-    return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
-}
-
-static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
-                                 bool *is_sync)
+static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor)
 {
     struct arrival arrived[ARRIVALS_AHEAD];
     const char *why = NULL;
     for (;;) {
         unsigned n = arrivals_next(s, peer, cursor, arrived, &why);
         for (unsigned i = 0; i < n; i++) {
-            *is_sync |= synchronizes(arrived[i].entry);
             const char *wrong = dispatch(s, &arrived[i]);
             if (wrong) return wrong;
         }
         if (why || n < ARRIVALS_AHEAD) return why;
     }
-}
-
-/* Processor time: where threads are many the clock may count what others had. */
-static uint64_t serving_ns(const struct shard *s, bool is_large, uint64_t began_cpu_ns)
-{
-    if (is_large) return s->platform->cpu_ns(s->platform->context) - began_cpu_ns;
-    uint64_t ns = now_ns(s) - s->now_ns;
-    return ns < SMALL_FRAME_NS ? ns : SMALL_FRAME_NS;
-}
-
-static const char *serve_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
-                               const void *body)
-{
-    struct wire_cursor cursor = wire_cursor(f, body);
-    bool is_sync = false, is_large = s->dirty && f->body_bytes > SMALL_FRAME_BYTES;
-    uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
-    round_frame_begins(s);
-    if (s->dirty) replica_heard(s, peer);
-    const char *why = serve_entries(s, peer, &cursor, &is_sync);
-    if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    return why;
 }
 
 const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
@@ -289,8 +260,10 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
     if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     if (s->wrong[peer]) return s->wrong[peer];
+    struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);
-    const char *why = serve_frame(s, peer, f, body);
+    if (s->dirty) replica_heard(s, peer);
+    const char *why = serve_entries(s, peer, &cursor);
     return why ? why : s->wrong[peer];
 }
 

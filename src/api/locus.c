@@ -7,12 +7,10 @@
 #include "cluster/environment.h"
 #include "cluster/hub.h"
 #include "cluster/message.h"
-#include "net/carrier.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
 #include "observe/trace.h"
 #include "protocol/config.h"
-#include "worker/figures.h"
 
 #include <errno.h>
 #include <float.h>
@@ -165,15 +163,6 @@ static int share_progress(locus *n, unsigned shards)
     return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
 }
 
-static int open_trace(locus *n)
-{
-    const struct trace_config c = {.store = &n->store,
-                                   .rank = (unsigned)n->rank,
-                                   .nodes = (unsigned)n->size,
-                                   .technique = n->plan.technique->name};
-    return trace_open(&c, &n->trace);
-}
-
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
@@ -261,7 +250,7 @@ static int open_node(const struct locus_config *c, locus *n)
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
-    if (rc == 0) rc = open_trace(n);
+    if (rc == 0) rc = trace_open(&n->store, n->plan.technique->name, &n->trace);
     if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0 || n->trace);
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) rc = journal_start(n->journal, n);

@@ -2,8 +2,6 @@
 #include "api/parts.h"
 #include "base/error.h"
 #include "worker/call.h"
-#include "worker/figures.h"
-#include "worker/signaling.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * figures.h - what a node counts: a row a figure. From these tables are made the structs in which
- * shards, links and workers count, their sums and struct locus_stats (worker/figures.h), the metrics,
+ * shards, links and workers count, their sums and struct locus_stats (worker/node.h), the metrics,
  * and the lines of a report.
  *
  * A row is F(to, field, report, shown, metric, label, help):

@@ -131,10 +131,10 @@ static void add_key(struct run *r, enum intent_kind kind, uint64_t index)
 }
 
 static void add_batch(struct run *r, enum intent_kind kind, const struct intent_batch *b,
-                      unsigned eighths)
+                      bool piggybacks)
 {
     struct intent_event e = {
-        .start = b->start, .end = b->end, .kind = (uint8_t)kind, .eighths = (uint8_t)eighths};
+        .start = b->start, .end = b->end, .kind = (uint8_t)kind, .piggybacks = piggybacks};
     for (uint32_t i = 0; i < b->count; i++) {
         e.index = b->index[i];
         add_event(r, &e);
@@ -286,12 +286,12 @@ static void end_worker(struct intents *all, struct worker_intents *w, struct run
     while (w->waiting.count > 0) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
-        if (b->end == LOCUS_FOREVER) add_batch(run, INTENT_KEEPS, b, 0);
+        if (b->end == LOCUS_FOREVER) add_batch(run, INTENT_KEEPS, b, false);
         free(b);
     }
     while (w->active.count > 0) {
         struct intent_batch *b = pop(&w->active);
-        add_batch(run, INTENT_ENDS, b, 0);
+        add_batch(run, INTENT_ENDS, b, false);
         free(b);
     }
     w->active_keys = 0;
@@ -455,7 +455,7 @@ static void read_streams(struct intents *all, struct run *run)
 
 /* ---- the shard: turns ---- */
 
-static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead, unsigned eighths,
+static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead, bool piggybacks,
                       struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
@@ -468,11 +468,11 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
             continue;
         }
         if (b->end == LOCUS_FOREVER) {
-            add_batch(run, INTENT_KEEPS, b, 0);
+            add_batch(run, INTENT_KEEPS, b, false);
             free(b);
             continue;
         }
-        add_batch(run, INTENT_BEGINS, b, eighths);
+        add_batch(run, INTENT_BEGINS, b, piggybacks);
         activate(w, b);
     }
     merge(w, run);
@@ -485,21 +485,15 @@ static void publish(locus_clock *to, locus_clock clock)
         __atomic_store_n(to, clock, __ATOMIC_RELAXED);
 }
 
-/* First what is due, of all workers; then what piggybacks, in order of start, so that a key that
- * several want counts for the first. */
+/* First what is due, of all workers, then what piggybacks: a key that several want is not late for
+ * the first. */
 static void begin_all(struct intents *all, struct run *run)
 {
-    bool piggybacks = false;
+    for (unsigned worker = 0; worker < all->workers; worker++)
+        begin_due(all, worker, all->worker[worker].lookahead, false, run);
     for (unsigned worker = 0; worker < all->workers; worker++) {
-        begin_due(all, worker, all->worker[worker].lookahead, 0, run);
-        piggybacks |= all->worker[worker].ahead > 0;
-    }
-    for (unsigned eighths = 0; piggybacks && eighths < INTENTS_EIGHTHS; eighths++) {
-        for (unsigned worker = 0; worker < all->workers; worker++) {
-            const struct worker_intents *w = &all->worker[worker];
-            locus_clock ahead = w->ahead * (eighths + 1) / INTENTS_EIGHTHS;
-            if (ahead > 0) begin_due(all, worker, w->lookahead + ahead, eighths, run);
-        }
+        const struct worker_intents *w = &all->worker[worker];
+        if (w->ahead > 0) begin_due(all, worker, w->lookahead + w->ahead, true, run);
     }
 }
 

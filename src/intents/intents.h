@@ -52,8 +52,6 @@ struct worker_intents {
     size_t active_keys, merge_at;      /* in all active batches; when to merge them */
 };
 
-enum { INTENTS_EIGHTHS = 8 };
-
 struct intents {
     unsigned workers;
     uint64_t keys;                   /* of the shard */
@@ -93,7 +91,7 @@ struct intent_event {
     uint64_t index;
     locus_clock start, end; /* as it was first named; 0: not known */
     uint8_t kind;           /* enum intent_kind */
-    uint8_t eighths;        /* of `ahead`: how far beyond the lookahead it starts */
+    bool piggybacks;        /* it starts beyond the lookahead */
 };
 
 /* Reads the streams; passes the events that are due to `hear`, in order, in runs of at most

@@ -18,32 +18,10 @@ void pacer_fini(struct pacer *p)
     *p = (struct pacer){0};
 }
 
-static uint64_t platform_ns(const struct pacer *p, uint64_t rounds, uint64_t bytes)
-{
-    return rounds * p->round_ns + bytes * p->kib_ns / 1024;
-}
-
 void pacer_spent(struct pacer *p, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes)
 {
     p->spent_rounds += rounds;
-    p->cost_ns += cpu_ns + platform_ns(p, rounds, bytes);
-}
-
-static uint64_t factor(const struct pacer *p)
-{
-    return p->has_own_core ? PACER_FACTOR_OWN : PACER_FACTOR;
-}
-
-/* Time without rounds of our own, in which none had to wait, pays for serving others. Otherwise a
- * node that has only served for a long time would owe a long pause. */
-void pacer_served(struct pacer *p, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
-                  uint64_t bytes)
-{
-    uint64_t since = p->due_ns > p->served_at_ns ? p->due_ns : p->served_at_ns;
-    uint64_t paid = now_ns > since ? (now_ns - since) / factor(p) : 0;
-    p->served_ns -= paid < p->served_ns ? paid : p->served_ns;
-    p->served_ns += cpu_ns + platform_ns(p, rounds, bytes);
-    p->served_at_ns = now_ns;
+    p->cost_ns += cpu_ns + rounds * p->round_ns + bytes * p->kib_ns / 1024;
 }
 
 /* Those of others that end here are about as many as ours. */
@@ -61,10 +39,9 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static uint64_t take_pause(struct pacer *p)
 {
-    uint64_t most = p->cost_ns + PACER_SERVED_NS_MAX,
-             served = p->served_ns < most ? p->served_ns : most;
-    uint64_t pause = larger(factor(p) * (p->cost_ns + served), pause_for_rounds(p));
-    p->cost_ns = p->spent_rounds = p->served_ns = 0;
+    unsigned factor = p->has_own_core ? PACER_FACTOR_OWN : PACER_FACTOR;
+    uint64_t pause = larger(factor * p->cost_ns, pause_for_rounds(p));
+    p->cost_ns = p->spent_rounds = 0;
     return larger(pause, p->pause_ns);
 }
 

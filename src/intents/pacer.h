@@ -5,15 +5,14 @@
  * The objective: replicas as young as possible, with processor time that no other thread needs.
  *
  * A shard with a core of its own takes no time from other threads. After each synchronization it
- * pauses for as long as the synchronization took, including the rounds of others that it served.
- * That may use all of the core; but each turn begins with requests, intents and answers, for which
- * threads do wait. All changes of a pause are sent together.
+ * pauses for as long as that took, and as long again for the rounds of others that it serves, which
+ * take about as much. That may use all of the core; but each turn begins with requests, intents and
+ * answers, for which threads do wait. All changes of a pause are sent together.
  *
- * On a core that workers also use, synchronizing takes at most a fifth of the time, and nothing is
- * sent twice that one message could carry. There the pause is the longest of
- *   - PACER_FACTOR times what the last synchronization took, including the rounds of others that we
- *     served: the shard's processor time, and the time to send and receive the frames (round_ns,
- *     kib_ns);
+ * On a core that workers also use, synchronizing takes about a fifth of the time at most, and
+ * nothing is sent twice that one message could carry. There the pause is the longest of
+ *   - PACER_FACTOR times what the last synchronization took: the shard's processor time, and the
+ *     time to send and receive the frames (round_ns, kib_ns). Half of that is for serving others;
  *   - PACER_CLOCKS clocks of the fastest worker, at most PACER_CLOCKS_NS_MAX: a trainer uses a row
  *     at most once a clock. Without intents, or if no clock has passed, this term is 0;
  *   - if rounds carry few intents: the time of which the rounds' frames take one part in
@@ -40,18 +39,16 @@
 #include <stdint.h>
 
 enum {
-    PACER_FACTOR = 4,
-    PACER_FACTOR_OWN = 1,           /* with a core of its own */
+    PACER_FACTOR = 8,
+    PACER_FACTOR_OWN = 2,           /* with a core of its own */
     PACER_CLOCKS = 8,               /* of the fastest worker, between synchronizations, */
     PACER_CLOCKS_NS_MAX = 8000000,  /*   but at most this long */
     PACER_WRITES_QUARTERS = 8,      /* of a pause: so long is a writer of a row not refreshed */
     PACER_AHEAD_PAUSES = 2,         /* intents that begin within so many piggyback */
     PACER_ROUNDS_FACTOR = 24,       /* if rounds carry few intents, */
     PACER_ROUNDS_NS_MAX = 64000000, /*   but at most this long */
-    /* of serving others, beyond the time of our own rounds: at most this much is waited for */
-    PACER_SERVED_NS_MAX = 25000000,
-    PACER_FEW_INTENTS = 4,    /* on average in rounds that carry any, */
-    PACER_JUDGED_ROUNDS = 64, /*   over so many rounds: then more can piggyback */
+    PACER_FEW_INTENTS = 4,          /* on average in rounds that carry any, */
+    PACER_JUDGED_ROUNDS = 64,       /*   over so many rounds: then more can piggyback */
 };
 
 struct pacer {
@@ -60,9 +57,7 @@ struct pacer {
     uint64_t round_ns;     /* processor time of the platform for a round, at each end; */
     uint64_t kib_ns;       /*   and for a KiB of it */
     uint64_t cost_ns;      /* of synchronizing since the last one began, */
-    uint64_t spent_rounds; /*   in so many rounds of ours, */
-    uint64_t served_ns;    /*   and of serving others, not yet paid for by waiting; */
-    uint64_t served_at_ns; /*   when that was last counted */
+    uint64_t spent_rounds; /*   in so many rounds */
     uint64_t began_ns;     /* the last synchronization */
     uint64_t lasts_ns;     /* the pause after it */
     uint64_t ahead_ns;     /* how long the clocks that we look ahead take */
@@ -102,9 +97,6 @@ static inline bool pacer_allows(const struct pacer *p, uint64_t now_ns)
 /* Rounds that synchronize took `cpu_ns` of the shard's processor time; they and their answers have
  * `bytes`. */
 void pacer_spent(struct pacer *, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes);
-/* The same for a frame from a peer, which may have ended one of the peer's rounds. */
-void pacer_served(struct pacer *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
-                  uint64_t bytes);
 /* A round begins that carries `intents` intents, at least one, and replaces `rounds` rounds. */
 void pacer_carries(struct pacer *, uint64_t intents, unsigned rounds);
 /* We have synchronized, or could have with the rounds that we began. `clock`: the workers'; NULL:
@@ -135,17 +127,11 @@ static inline bool pacer_is_recent(const struct pacer *p, bool writes, uint32_t 
     return (uint32_t)(now_us - us) < ns / 1000;
 }
 
-/* How long `eighths` eighths of the clocks ahead take, in microseconds. */
-static inline uint64_t pacer_eighths_us(const struct pacer *p, unsigned eighths)
+/* How long the answer to an intent can wait that piggybacks in this turn: half of the clocks ahead,
+ * as if all started in the middle. */
+static inline uint64_t pacer_slack_us(const struct pacer *p)
 {
-    return eighths * p->ahead_ns / 8000;
-}
-
-/* How long the answer to an intent can wait that piggybacks in this turn and starts `eighths`
- * eighths beyond the lookahead. */
-static inline uint64_t pacer_slack_us(const struct pacer *p, unsigned eighths)
-{
-    return p->piggybacks ? pacer_eighths_us(p, eighths) : 0;
+    return p->piggybacks ? p->ahead_ns / 2000 : 0;
 }
 
 #endif

@@ -18,12 +18,10 @@ void location_learn(struct shard *s, struct row_ref ref, unsigned owner, uint64_
     row_ref_touched(ref);
 }
 
-/* Half of its slack is for whoever comes next. */
 static void forward(struct shard *s, const struct wire_entry *e, struct location to)
 {
     struct wire_entry on = *e;
-    if (e->operation == WIRE_SYNC) on.slack_us /= 2;
-    uint64_t until_ns = shard_can_wait_until(s, &on);
+    uint64_t until_ns = shard_can_wait_until(s, e);
     on.owner = (uint16_t)to.owner;
     on.term = to.term;
     if (on.hops < UINT8_MAX) on.hops++;

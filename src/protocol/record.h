@@ -62,10 +62,9 @@ struct record {
     bool is_unsent : 1;
     uint8_t is_unsent_later : 1;
     bool is_recalled : 1;
-    bool is_kept : 1;  /* the owner counts us as a holder for ever */
-    uint8_t woken : 3; /* enum record_woken bits: the roles that must consider it */
-    /* how far beyond the lookahead its piggybacking intent starts: intents.h */
-    uint8_t eighths : 3;
+    bool is_kept : 1;      /* the owner counts us as a holder for ever */
+    uint8_t woken : 3;     /* enum record_woken bits: the roles that must consider it */
+    bool piggybacks : 1;   /* its intent starts beyond the lookahead */
     bool asked_unseen : 1; /* a sync was sent for what is not yet visible (unseen_version) */
     uint8_t queued;        /* enum backlog_class bits: waits for the next rounds */
     uint16_t source;       /* the node that gave us the replica */

@@ -169,8 +169,7 @@ static void note_asked(const struct shard *s, const struct intent_event *e, stru
     if (!l.is_here) shard_note_intent(s, e, EVENT_ASKED, l.owner);
 }
 
-/* That is, if it began in this turn, or the round was full: an intent that waited for the end of a
- * round has less slack left. */
+/* An intent that waited for the end of a round has less slack left. */
 static bool is_said_soon(const struct shard *s, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
@@ -188,8 +187,7 @@ void replica_want(struct shard *s, const struct intent_event *e)
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    bool has_slack = e->eighths > 0 && is_said_soon(s, ref);
-    r->eighths = has_slack ? e->eighths & (INTENTS_EIGHTHS - 1) : 0;
+    r->piggybacks = e->piggybacks && is_said_soon(s, ref);
     if (s->events) note_asked(s, e, ref);
     queue_what_must_be_said(s, r, ref);
 }
@@ -316,7 +314,7 @@ static void note_sync(struct shard *s, struct record *r, uint8_t flags)
 /* How long the owner's answer can wait. */
 static uint32_t slack_us(const struct shard *s, const struct record *r)
 {
-    uint64_t us = pacer_slack_us(s->pacer, r->eighths);
+    uint64_t us = r->piggybacks ? pacer_slack_us(s->pacer) : 0;
     return (uint32_t)(us < WIRE_SLACK_US_MAX ? us : WIRE_SLACK_US_MAX);
 }
 
@@ -331,7 +329,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     struct location l = location_of(s, ref);
     uint8_t flags = sync_flags(s, r, ref, l);
     uint32_t slack = slack_us(s, r);
-    r->eighths = 0;
+    r->piggybacks = false;
     if (l.is_here || r->sync || (!flags && !r->is_recalled && !r->wants_row)) return 0;
     if (l.owner != peer) {
         if (l.owner != s->rank) backlog_add_sync(s, r, l.owner, class);

@@ -137,7 +137,6 @@ const char *round_end(struct shard *s, const struct arrival *a)
     unsigned peer = a->peer;
     struct peer_round *p = &s->rounds->peer[peer];
     if (e->operation == WIRE_ROUND) {
-        s->rounds->ended_one = true;
         shard_send(s, peer, WIRE_ROUND_DONE, e->round, 0);
         return NULL;
     }
@@ -391,16 +390,6 @@ uint64_t round_turn(struct shard *s)
     if (!pacer_allows(s->pacer, s->now_ns)) return s->pacer->due_ns;
     if (will_synchronize(s)) return s->now_ns;
     return s->dirty_seen ? all->dirty_ns : UINT64_MAX;
-}
-
-void round_frame_begins(struct shard *s)
-{
-    s->rounds->ended_one = false;
-}
-
-void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
-{
-    pacer_served(s->pacer, s->now_ns, cpu_ns, s->rounds->ended_one, bytes);
 }
 
 /* How many rounds does a round with piggybacking intents replace? Without them a round would have

@@ -58,7 +58,6 @@ struct rounds {
     unsigned instead_of;
     uint64_t dirty_ns;        /* dirty rows alone are no reason to synchronize before this */
     unsigned going_on;        /* peers whose last round was full of synchronizing messages */
-    bool ended_one;           /* the frame that is being served ends a round of the peer */
     struct request **quiesce; /* [workers] quiesce requests under way */
     struct flush *flush;      /* [workers] */
     uint64_t begun;           /* rounds, ever */
@@ -80,9 +79,5 @@ void round_quiesce(struct shard *, struct request *);
 
 /* A peer's round ends, or one of ours is acknowledged. Returns NULL, or what is wrong with it. */
 const char *round_end(struct shard *, const struct arrival *);
-/* A peer's frame is about to be served. */
-void round_frame_begins(struct shard *);
-/* The frame synchronized, and serving it took `cpu_ns` of processor time. */
-void round_served(struct shard *, uint64_t cpu_ns, uint64_t bytes);
 
 #endif

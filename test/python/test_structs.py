@@ -19,7 +19,7 @@ STRUCTS = {"locus_rule": _c.CRule, "locus_table": _c.CTable, "locus_stats": _c.C
 # nothing for Python; and prefetching a row pays only for those. A node knows what it was opened with.
 NOT_BOUND = {"locus_" + name for name in (
     "read_begin", "read_end", "view", "change_local", "step_local", "prefetch", "technique_of", "table_first",
-    "checkpoint", "restore", "distribution_seed_worker")}
+    "checkpoint", "restore", "distribution_seed_worker", "read_rows", "feed_open", "feed_next", "feed_close")}
 
 
 def probe_of(structs):
