@@ -106,72 +106,7 @@ static uint64_t now_ns(const struct shard *s)
     return s->platform->now_ns(s->platform->context);
 }
 
-static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
-{
-    for (uint32_t i = first; i < r->count && i < first + ITEMS_AHEAD; i++) {
-        word_fetch(store_row_ref(s->store, r->item[i].key));
-        if (s->technique->moves)
-            record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
-    }
-}
-
-static void turn_intents(struct shard *s);
-
-/* What the worker signaled before it asked counts before. */
-static void begin_request(struct shard *s, struct request *r)
-{
-    r->began_ns = s->now_ns = now_ns(s);
-    if (s->intents->workers && intents_have_news(s->intents)) turn_intents(s);
-}
-
-bool shard_serve(struct shard *s, struct request *r)
-{
-    if (s->failure) {
-        shard_complete(s, r);
-        return true;
-    }
-    clocks_taken(s, r);
-    *shard_active(s, r->worker, r->number) = r;
-    if (r->sent == 0) begin_request(s, r);
-    if (r->count == 0) {
-        if (r->kind == REQUEST_CLOCK)
-            clocks_wait(s, r);
-        else
-            round_quiesce(s, r);
-        return true;
-    }
-    if (s->stalled) return false; /* those came first, and would starve */
-    /* With its last item the request may be complete, and its worker's again. */
-    for (uint32_t i = r->sent, count = r->count; i < count; i++) {
-        if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
-        r->sent = i + 1;
-        bool is_taken = origin_take_on(s, r, i);
-        woken_consider(s);
-        if (is_taken) continue;
-        r->sent = i;
-        return false;
-    }
-    return true;
-}
-
-/* Rows that left give their memory back when every read section has ended that could see them. */
-static void reclaim(struct shard *s)
-{
-    size_t held = s->mover.open.count + s->mover.waiting.count;
-    if (held == 0) {
-        s->reclaim_ns = UINT64_MAX;
-        return;
-    }
-    if (s->reclaim_ns != UINT64_MAX && s->now_ns < s->reclaim_ns) return;
-    mover_reclaim(&s->mover);
-    bool freed = s->mover.open.count + s->mover.waiting.count < held;
-    uint64_t longer = s->reclaim_pause_ns * 2;
-    s->reclaim_pause_ns = freed || longer == 0 ? RECLAIM_PAUSE_MIN_NS : longer;
-    if (s->reclaim_pause_ns > RECLAIM_PAUSE_MAX_NS) s->reclaim_pause_ns = RECLAIM_PAUSE_MAX_NS;
-    s->reclaim_ns = s->now_ns + s->reclaim_pause_ns;
-}
-
-/* ---- turns ---- */
+/* ---- intents ---- */
 
 void shard_intent(struct shard *s, const struct intent_event *e)
 {
@@ -211,6 +146,73 @@ static void turn_intents(struct shard *s)
 {
     round_decide_lookaheads(s);
     intents_turn(s->intents, hear, s);
+}
+
+/* ---- requests ---- */
+
+static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
+{
+    for (uint32_t i = first; i < r->count && i < first + ITEMS_AHEAD; i++) {
+        word_fetch(store_row_ref(s->store, r->item[i].key));
+        if (s->technique->moves)
+            record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
+    }
+}
+
+/* What the worker signaled before it asked counts before. */
+static void begin_request(struct shard *s, struct request *r)
+{
+    r->began_ns = s->now_ns = now_ns(s);
+    if (s->intents->workers && intents_have_news(s->intents)) turn_intents(s);
+}
+
+bool shard_serve(struct shard *s, struct request *r)
+{
+    if (s->failure) {
+        shard_complete(s, r);
+        return true;
+    }
+    clocks_taken(s, r);
+    *shard_active(s, r->worker, r->number) = r;
+    if (r->sent == 0) begin_request(s, r);
+    if (r->count == 0) {
+        if (r->kind == REQUEST_CLOCK)
+            clocks_wait(s, r);
+        else
+            round_quiesce(s, r);
+        return true;
+    }
+    if (s->stalled) return false; /* those came first, and would starve */
+    /* With its last item the request may be complete, and its worker's again. */
+    for (uint32_t i = r->sent, count = r->count; i < count; i++) {
+        if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
+        r->sent = i + 1;
+        bool is_taken = origin_take_on(s, r, i);
+        woken_consider(s);
+        if (is_taken) continue;
+        r->sent = i;
+        return false;
+    }
+    return true;
+}
+
+/* ---- turns ---- */
+
+/* Rows that left give their memory back when every read section has ended that could see them. */
+static void reclaim(struct shard *s)
+{
+    size_t held = s->mover.open.count + s->mover.waiting.count;
+    if (held == 0) {
+        s->reclaim_ns = UINT64_MAX;
+        return;
+    }
+    if (s->reclaim_ns != UINT64_MAX && s->now_ns < s->reclaim_ns) return;
+    mover_reclaim(&s->mover);
+    bool freed = s->mover.open.count + s->mover.waiting.count < held;
+    uint64_t longer = s->reclaim_pause_ns * 2;
+    s->reclaim_pause_ns = freed || longer == 0 ? RECLAIM_PAUSE_MIN_NS : longer;
+    if (s->reclaim_pause_ns > RECLAIM_PAUSE_MAX_NS) s->reclaim_pause_ns = RECLAIM_PAUSE_MAX_NS;
+    s->reclaim_ns = s->now_ns + s->reclaim_pause_ns;
 }
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)

@@ -2,11 +2,11 @@
  * actor.h - the actor that manages one partition of the key space on this node, and communicates
  * with the same shard on the other nodes.
  *
- * A shard has two sides. As origin it sends the requests of this node's workers to the owners of
- * the keys and brings back the answers. As owner it serves the requests of other nodes' shards and
- * decides where rows are (owner.h). For every peer it keeps its requests under way, together with
- * the size of their answers, within the credit. So a slow peer slows down those that ask it, and no
- * queue grows: what is forwarded or parked on the way counts against its origin's credit.
+ * As origin it sends the requests of this node's workers to the owners of the keys and brings back
+ * the answers. As owner it serves the requests of other nodes' shards and decides where rows are
+ * (owner.h). For every peer it keeps its requests under way, together with the size of their
+ * answers, within the credit. So a slow peer slows down those that ask it, and no queue grows: what
+ * is forwarded or parked on the way counts against its origin's credit.
  *
  * Callers   one thread: the reactor's, or the simulation's
  * Memory    its own; 8 bytes for each possible request of each worker; record.h

@@ -54,7 +54,7 @@ static unsigned parts_of(size_t rows, size_t length)
 
 static void run(locus_worker *w, struct batch *b, team_work *work)
 {
-    b->add = floats_add_best();
+    b->add = floats_best()->add;
     team_do(w ? w->team : NULL, b->parts, work, b);
 }
 

@@ -1,7 +1,6 @@
 /* Intent and clocks, of workers and loaders. */
 #include "base/error.h"
 #include "worker/call.h"
-#include "worker/signaling.h"
 
 #include <errno.h>
 
@@ -43,7 +42,7 @@ locus_clock locus_advance_clock(locus_worker *w)
         __atomic_store_n(&w->clock, now, __ATOMIC_RELAXED);
         return now;
     }
-    __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
+    __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* node.h says why */
     signaling_advance(w, now);
     return now;
 }

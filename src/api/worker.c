@@ -1,10 +1,7 @@
 /* Workers and loaders open and close; collectives. */
 #include "api/parts.h"
-#include "base/closed.h"
 #include "base/error.h"
 #include "worker/call.h"
-#include "worker/figures.h"
-#include "worker/signaling.h"
 
 #include <errno.h>
 #include <stdlib.h>

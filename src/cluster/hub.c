@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "cluster/message.h"
-#include "net/carrier.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -28,7 +28,7 @@
 #include "base/time.h"
 #include "cluster/message.h"
 #include "net/secret.h"
-#include "net/silence.h"
+#include "net/tcp.h"
 
 #include <nng/nng.h>
 #include <pthread.h>

@@ -29,7 +29,7 @@
 #ifndef LOCUS_INTENTS_INTENTS_H
 #define LOCUS_INTENTS_INTENTS_H
 
-#include "base/clock_heap.h"
+#include "base/sets.h"
 #include "intents/intent_stream.h"
 
 /* One worker's intents in one shard. */

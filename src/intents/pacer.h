@@ -76,7 +76,7 @@ struct pacer {
 int pacer_init(struct pacer *, unsigned workers);
 void pacer_fini(struct pacer *);
 
-/* An experiment limits the rounds (base/lab.h): then intents that begin wait, too. */
+/* An experiment limits the rounds (LOCUS_LAB): then intents that begin wait, too. */
 static inline bool pacer_is_limited(const struct pacer *p)
 {
     return p->pause_ns > 0;

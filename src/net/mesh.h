@@ -37,18 +37,11 @@ struct mesh_config {
     const bool *cancel;
 };
 
-/*
- * Connects to all peers; always closes the listener. fd[peer * shards + shard] are the connections,
- * -1 for ourselves. Returns 0; or one of the following, with the sentence in locus_error(). Then
- * the caller closes those of fd[] that are not -1. That tells the peers of the failure; the reason
- * must be sent before.
- *   -ETIMEDOUT   names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after
- *                10 s"
- *   -EPROTO      a node speaks another version, or knows another cluster size or number of shards
- *   -EMFILE      too few descriptors; says how many are needed
- *   -ECANCELED   cancel was set
- *   -EINVAL      an address that is none; -ENOMEM
- */
+/* Connects to all peers; always closes the listener. fd[peer * shards + shard] are the connections,
+ * -1 for ourselves. Returns 0; or a negative errno with the sentence in locus_error(): -ETIMEDOUT,
+ * which names who is missing, -EPROTO, -EACCES, -EMFILE, -ECANCELED, -EINVAL, -ENOMEM. Then the
+ * caller closes those of fd[] that are not -1, which tells the peers; the reason must be sent
+ * before. */
 int mesh_connect(const struct mesh_config *, int *fd);
 
 #define MESH_MAGIC UINT32_C(0x6d636f6c) /* "locm" */

@@ -26,4 +26,15 @@ int metrics_start(locus *, int fd, struct httpd **out);
  * shard, as reactor.h says. */
 void explain_key(void *node, const struct httpd_request *, struct httpd_reply *);
 
+/* Prometheus' exposition format, version 0.0.4. The kind of a name: "counter", "gauge", "histogram"
+ * or "summary"; before its samples. `label`: name="value", or NULL. Histograms have their heads: of
+ * times in powers of two of nanoseconds, shown in seconds, from a microsecond on; `sum_s` is the sum
+ * of all; and of small numbers, each its own bucket. */
+void exposition_head(struct httpd_reply *, const char *name, const char *kind, const char *help);
+void exposition_sample(struct httpd_reply *, const char *name, const char *label, double value);
+void exposition_times(struct httpd_reply *, const char *name, const char *help,
+                      const struct locus_histogram *, double sum_s);
+void exposition_numbers(struct httpd_reply *, const char *name, const char *help,
+                        const struct locus_histogram *);
+
 #endif

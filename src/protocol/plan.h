@@ -9,7 +9,6 @@
 #ifndef LOCUS_PROTOCOL_PLAN_H
 #define LOCUS_PROTOCOL_PLAN_H
 
-#include "base/lab.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -41,11 +40,17 @@ const struct technique *technique_of(unsigned number);
 
 struct request;
 
+/* What experiments and tests change, and no program does: LOCUS_LAB (lab/README.md). */
+struct lab {
+    bool is_immediate, is_tcp_only;
+    unsigned rounds; /* a second; 0: as many as the manager likes */
+};
+
 struct node_plan {
     struct store *store;
     const struct technique *technique;
-    struct locus_config config;      /* complete, without what it points to: read where it acts */
-    struct lab lab;                  /* what experiments change: base/lab.h */
+    struct locus_config config; /* complete, without what it points to: read where it acts */
+    struct lab lab;
     bool remembers;                  /* shards keep what happens to keys: events.h */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents on the whole node */

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/figures.h"
-#include "base/histogram.h"
 #include "intents/pacer.h"
 #include "protocol/events.h"
 #include "protocol/plan.h"

@@ -209,7 +209,7 @@ static uint32_t collect_halves(const struct optimizer *o, const float *row, cons
     for (size_t i = 0; i < o->length; i += MANY) {
         size_t count = o->length - i < MANY ? o->length - i : MANY;
         o->bf16->widen(now, row + i / 2, count);
-        floats_gain_best()(delta + i, delta + i, now, count, false);
+        floats_best()->gain(delta + i, delta + i, now, count, false);
     }
     floats_copy(delta + o->length, kept + o->words, o->delta - o->length);
     return o->delta;

@@ -66,8 +66,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
     p->has_one_writer = s->has_one_writer;
-    p->add = floats_add_best();
-    p->gain = floats_gain_best();
+    p->add = floats_best()->add;
+    p->gain = floats_best()->gain;
     /* may wrap below 0, and back when it is subtracted */
     p->first_number = first - p->first_bucket;
     p->length = t->length;

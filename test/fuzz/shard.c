@@ -240,7 +240,7 @@ static void begin_request(struct node *n, enum request_kind kind, unsigned items
     o->is_under_way = o->waits = true;
 }
 
-/* As signaling.c does. */
+/* As node.c does. */
 static void signal_intent(struct node *n, unsigned worker)
 {
     struct input *in = &n->all->in;

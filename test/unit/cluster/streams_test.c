@@ -3,7 +3,7 @@
 #include "cluster/hub.h"
 
 #include "net/loopback.h"
-#include "net/carrier.h"
+#include "net/tcp.h"
 #include "locus.h"
 #include "test.h"
 

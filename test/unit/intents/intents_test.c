@@ -104,7 +104,7 @@ static void crowded_end(struct crowded *c)
     fixture_end(&c->fixture);
 }
 
-/* As signaling.c does it; true: the shard must be woken. */
+/* As node.c does it; true: the shard must be woken. */
 static bool signal_range(struct fixture *d, struct intent_stream *s, uint64_t first, uint64_t count,
                          locus_clock start, locus_clock end_clock)
 {

@@ -42,9 +42,7 @@ static struct world *world_of_100_keys(void)
 static int trace_of(const struct world *w, unsigned node, struct trace **out)
 {
     const struct shard *s = &w->node[node].shard;
-    const struct trace_config c = {
-        .store = s->store, .rank = node, .nodes = NODES, .technique = s->technique->name};
-    return trace_open(&c, out);
+    return trace_open(s->store, s->technique->name, out);
 }
 
 static void open_stage(struct stage *s, const char *keys)
