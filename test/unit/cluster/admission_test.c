@@ -171,7 +171,7 @@ TEST(rendezvous, response_is_good_for_its_challenge_alone)
 {
     struct node n[2];
     struct secret s = secret_of("open sesame");
-    unsigned char challenge[SECRET_NONCE_BYTES] = "", response[TEXT_BYTES], welcome[TEXT_BYTES];
+    unsigned char challenge[SECRET_NONCE_BYTES] = {0}, response[TEXT_BYTES], welcome[TEXT_BYTES];
     init_sharing(n, 2, &s);
     node_start(&n[0], node_join);
 
