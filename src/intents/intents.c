@@ -212,22 +212,18 @@ static void merge(struct worker_intents *w, struct run *run)
 
 /* ---- the shard: ends ---- */
 
-/* Keys that are wanted on, by when they would end: of the clocks until their end the
- * first three bits. */
+/* Batches of keys that are wanted on, by the first three bits of the clocks until their end. */
 enum { LATER = 4 * 64 };
-struct later {
-    struct intent_batch *batch[LATER];
-};
 
 /* The analyzer does not follow all of these batches. */
 /* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
-static void go_on(struct later *l, uint64_t index, locus_clock start, locus_clock now,
+static void go_on(struct intent_batch *later[], uint64_t index, locus_clock start, locus_clock now,
                   locus_clock until)
 {
     enum { A_FEW = 12 };
     uint64_t clocks = (uint64_t)(until - now);
     unsigned bits = 64 - (unsigned)__builtin_clzll(clocks), low = bits > 3 ? bits - 3 : 0;
-    struct intent_batch **at = &l->batch[4 * bits + (clocks >> low & 3)], *b = *at;
+    struct intent_batch **at = &later[4 * bits + (clocks >> low & 3)], *b = *at;
     if (!b) b = new_batch(start, now + (locus_clock)(clocks >> low << low), A_FEW);
     if (b->count == b->capacity) {
         b = realloc(b, sizeof *b + 2 * (size_t)b->capacity * sizeof b->index[0]);
@@ -254,14 +250,14 @@ static void fetch_wants(const struct worker_intents *w, const struct intent_batc
 static void end_due(struct worker_intents *w, locus_clock now, struct run *run)
 {
     if (clock_heap_first(&w->active) > now) return;
-    struct later later = {{NULL}};
+    struct intent_batch *later[LATER] = {NULL};
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
         fetch_wants(w, b);
         for (uint32_t i = 0; i < b->count; i++) {
             locus_clock until = wanted_until(w, b->index[i], now);
             if (until > now)
-                go_on(&later, b->index[i], b->start, now, until);
+                go_on(later, b->index[i], b->start, now, until);
             else
                 add_end(run, b->index[i]);
         }
@@ -269,7 +265,7 @@ static void end_due(struct worker_intents *w, locus_clock now, struct run *run)
         free(b);
     }
     for (unsigned i = 0; i < LATER; i++)
-        if (later.batch[i]) activate(w, later.batch[i]);
+        if (later[i]) activate(w, later[i]);
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */
 

@@ -1,14 +1,14 @@
 /*
  * intents.h - the intents of this node's workers in one shard: signaled, waiting, active, expired.
  *
- * Each worker or loader writes to its own stream (intent_stream.h), and the shard reads it: begins of
- * wants, whose ends are looked up when they would be due. It keeps the wants of each worker in
+ * Each worker or loader writes to its own stream (intent_stream.h), and the shard reads it: begins
+ * of wants, whose ends are looked up when they would be due. It keeps the wants of each worker in
  * batches: waiting batches ordered by their start, active ones by when they would end. When a batch
  * becomes active, the count of each of its keys rises by one. Then the keys whose ends were raised
  * go into later batches, and the counts of the others fall by one. The node wants a key while its
  * count is above 0, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers
- * hear only of the first and the last). A want ends exactly: the next time that its end is looked up
- * is at least four fifths of the way to it, and not beyond.
+ * hear only of the first and the last). A want ends exactly: its end is looked up again
+ * at least four fifths of the way to it, and not beyond.
  *
  * What finds no place in a stream's table and is extended again and again is in many active
  * batches. Only one of them matters for each key: the one that ends last. When the active batches

@@ -136,12 +136,12 @@ static inline uint64_t pacer_slack_us(const struct pacer *p)
 /*
  * When to act on an intent: AdaPM, Section 4.2 and Algorithm 1.
  *
- * Acting on an intent takes a round of communication. So everything that a worker could reach before
- * the end of the round after this one must be acted on now. The number of clocks until then is taken
+ * Acting on an intent takes a round of communication. So all that a worker could reach before the
+ * end of the round after this one must be acted on now. The number of clocks until then is taken
  * to follow a Poisson distribution, whose rate is estimated from past rounds: D is the number of
- * clocks that the worker passed during the last round, L the smoothed estimate. Act on intents that
- * start before the current clock plus Q(2 max(L, D), p), where Q is the quantile of the Poisson
- * distribution.
+ * clocks that the worker passed during the last round, L the smoothed estimate. Act on intents
+ * that start before the current clock plus Q(2 max(L, D), p), where Q is the quantile of the
+ * Poisson distribution.
  *
  * If a clock takes many rounds, D is 1 at the end of some rounds and 0 at the others. The algorithm
  * ignores rounds with D = 0, so that a pausing worker is not taken for a slow one. But then the

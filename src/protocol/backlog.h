@@ -1,6 +1,6 @@
 /*
- * backlog.h - what waits for the next round to each peer. Roles add to it; rounds (round.h) take from
- * it and send:
+ * backlog.h - what waits for the next round to each peer. Roles add to it; rounds (round.h) take
+ * from it and send:
  *
  *   urgent    an intent became active; a set of a replica; the answer to a recall: as soon as the
  *             peer's round is over

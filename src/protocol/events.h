@@ -2,8 +2,8 @@
  * events.h - what has recently happened to the keys of a shard, and why: for `locus explain`,
  * `locus trace`, and the hottest keys.
  *
- * The shard stores each into a ring, over the oldest, and waits for nobody; a reader that is too slow
- * learns how many it has lost.
+ * The shard stores each into a ring, over the oldest, and waits for nobody; a reader that is too
+ * slow learns how many it has lost.
  *
  * Callers   events_note the shard's thread; readers any, each with an events_reader of its own
  * Memory    40 bytes an event, EVENTS_KEPT of them

@@ -227,7 +227,7 @@ static uint64_t may_learn_by(const struct shard *s, const struct wire_entry *req
     return slack > soon ? slack : soon;
 }
 
-/* Its home learns at once that we gave the row away, unless it went to the only node that wants it. */
+/* Its home learns at once that we gave the row away, unless to the only node that wants it. */
 static void announce(struct shard *s, struct row_ref ref, const struct wire_entry *request)
 {
     unsigned home = row_ref_home(ref);

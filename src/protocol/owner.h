@@ -48,9 +48,9 @@ struct holder *holder_find(const struct record *, unsigned node);
 /* The node's entry, or a new one, which has seen no version. */
 struct holder *holders_add(struct record *, struct row_ref, unsigned node);
 void holders_remove(struct record *, struct row_ref, unsigned node);
-/* The version of the main copy: it rises when a look finds that the row has changed. Without holders
- * there is none; it begins anew with the next holder. That is safe: whatever a former holder was sent
- * came on the same link as the answer with the new version, and before it. */
+/* The version of the main copy: it rises when the row is found to have changed. Without holders
+ * there is none; it begins anew with the next holder. That is safe: whatever a former holder was
+ * sent came on the same link as the answer with the new version, and before it. */
 uint64_t holders_version(struct record *, struct row_ref);
 
 #endif

@@ -54,11 +54,11 @@ struct node_plan {
     bool remembers;                  /* shards keep what happens to keys: events.h */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents on the whole node */
-    /* [workers] atomic, for bounds (clocks.h): the worker's clock, 0 until it first opens, INT64_MAX
-     * while it is closed; how many requests it has posted to each shard. NULL: none */
+    /* [workers] atomic, for bounds (clocks.h): the worker's clock, 0 until it first opens,
+     * INT64_MAX while it is closed; how many requests it has posted to each shard. NULL: none */
     const locus_clock *const *progress;
     const uint64_t *const *posted;
-    /* A worker's request is done, with 0 or a negative errno: on the shard's thread, must not wait. */
+    /* A request is done, with 0 or a negative errno: on the shard's thread, must not wait. */
     void (*completed)(struct request *, int rc);
 };
 

@@ -20,19 +20,16 @@ int records_init(struct records *all, uint64_t keys)
     return all->state ? 0 : -ENOMEM;
 }
 
-static void free_lists(struct record *r)
-{
-    free(r->holder);
-    while (r->parked) {
-        struct parked *p = r->parked;
-        r->parked = p->next;
-        free(p);
-    }
-}
-
 void records_fini(struct records *all)
 {
-    for (uint32_t number = 1; number <= all->used; number++) free_lists(record_at(all, number));
+    for (uint32_t number = 1; number <= all->used; number++) {
+        struct record *r = record_at(all, number);
+        free(r->holder);
+        for (struct parked *p; (p = r->parked);) {
+            r->parked = p->next;
+            free(p);
+        }
+    }
     for (uint32_t i = 0; i < all->chunks; i++) free(all->chunk[i]);
     free(all->chunk);
     free(all->free);

@@ -7,8 +7,8 @@
  *
  * Memory    the worker's pool; items are allocated with it and touched when used
  * Waiting   never here
- * Life      its worker's while it is free or being filled, the shard's from mailbox_put() until it is
- *           completed
+ * Life      its worker's while it is free or being filled, the shard's from mailbox_put() until it
+ *           is completed
  */
 #ifndef LOCUS_PROTOCOL_REQUEST_H
 #define LOCUS_PROTOCOL_REQUEST_H
