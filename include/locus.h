@@ -59,7 +59,7 @@ extern "C" {
 
 /* The version of this header. */
 #define LOCUS_VERSION_MAJOR 0
-#define LOCUS_VERSION_MINOR 1
+#define LOCUS_VERSION_MINOR 2
 #define LOCUS_VERSION_PATCH 0
 
 typedef struct locus locus; /* one node of the cluster; several may live in one process */

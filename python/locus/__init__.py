@@ -16,7 +16,7 @@ if _typing.TYPE_CHECKING:
     from .sampling import Distribution, Loader, Sample
     from .worker import FOREVER, Ticket, Worker
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["AbsentError", "ArgumentError", "BusyError", "Distribution", "Error", "FullError", "Histogram", "JoinError",
            "Loader", "FOREVER", "LostError", "Node", "Sample", "SystemFailure", "Table", "Ticket",
            "UnsupportedError", "UsageError", "Worker", "open"]
