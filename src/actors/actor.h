@@ -37,8 +37,7 @@ size_t shard_memory_max(const struct store *);
 int shard_init(struct shard *, const struct shard_config *);
 void shard_fini(struct shard *);
 
-/* Called once a turn, after requests and frames. Returns when it must be called again even if
- * nothing happens; UINT64_MAX: never. */
+/* After requests and frames. Returns when it must be called again even if nothing happens. */
 uint64_t shard_turn(struct shard *, uint64_t now_ns);
 
 /* Takes a request on, or goes on with it: sends what the credit allows. True: all of it was taken
@@ -52,8 +51,7 @@ void shard_intent(struct shard *, const struct intent_event *);
 /* Would a turn do anything? Asked before sleeping, after announcing it. */
 bool shard_has_news(const struct shard *);
 
-/* A frame of entries from `peer`. Returns NULL, or what is wrong with it, in the words of wire.h;
- * then its link must fail. */
+/* A frame of entries. Returns NULL, or what is wrong with it, in the words of wire.h. */
 const char *shard_frame(struct shard *, unsigned peer, const struct wire_frame *, const void *body);
 
 /* A heartbeat from `peer`: it has nothing to say, so nothing has changed. */

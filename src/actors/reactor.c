@@ -493,12 +493,6 @@ void reactor_help_end(struct reactor *r)
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }
 
-static bool take_back(struct reactor *r, struct question *q)
-{
-    return __atomic_compare_exchange_n(&r->shared.question, &q, NULL, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
-}
-
 int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
 {
     static const struct timespec pause = {.tv_nsec = 500000};
@@ -507,8 +501,11 @@ int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
     reactor_wake(r);
     while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
-        /* The thread that has taken it answers at once. */
-        if (time_now_ns() > until_ns && take_back(r, &q)) return -ETIMEDOUT;
+        struct question *ours = &q; /* the thread that has taken it answers at once */
+        if (time_now_ns() > until_ns &&
+            __atomic_compare_exchange_n(&r->shared.question, &ours, NULL, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return -ETIMEDOUT;
         nanosleep(&pause, NULL);
     }
     return 0;

@@ -30,9 +30,8 @@ struct reactor;
 
 #define REACTOR_SPIN_NS UINT64_C(50000)
 #define REACTOR_GOODBYE_NS UINT64_C(1000000000)
-/* Processor time to send a frame and receive one, including the kernel: half of what a round trip
- * of TCP takes between two polling processes. It is a constant because measuring it would include
- * other threads on this processor. */
+/* Processor time to send a frame and receive one: half of what a round trip of TCP takes between two
+ * polling processes. Measuring it here would include other threads on this processor. */
 #define REACTOR_ROUND_NS UINT64_C(4200)
 /* Processor time for a KiB, sent or received: half of what both take in bulk, with large frames. */
 #define REACTOR_KIB_NS UINT64_C(230)
@@ -45,18 +44,16 @@ struct reactor_config {
     double peer_timeout_s;
     struct pinning_place place; /* of the thread */
     bool yields;                /* a worker may need this core */
-    /* A worker's request is done, with 0 or a negative errno. Called on the reactor's thread; must
-     * not wait. */
+    /* On the reactor's thread; must not wait. A worker's request is done, with 0 or a negative errno;
+     * a link has found that a node is lost. */
     void (*completed)(struct request *, int rc);
-    /* A link has found that a node is lost. Called on the reactor's thread; must not wait. */
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;
 };
 
-/* Returns 0, or a negative errno with the sentence in locus_error(); on failure it closes the
- * sockets that it has not taken over. *out, which is NULL if there was no memory, must be ended and
- * freed in either case: the store knows its shard, and other shards wait for every shard that the
- * store knows. */
+/* Returns 0, or a negative errno with the sentence; then it closes the sockets that it has not taken
+ * over. *out, which is NULL if there was no memory, must be ended and freed in either case: other
+ * shards wait for every shard that the store knows. */
 int reactor_open(const struct reactor_config *, struct reactor **out);
 int reactor_start(struct reactor *);
 /* All other nodes have started, too: from now on a peer that was never heard counts as silent. Any

@@ -225,15 +225,15 @@ static struct pinning_place occupy(struct occupancy *o, unsigned core, enum kind
 
 static void seat_all(struct occupancy *o, struct pinning_plan *p)
 {
-    unsigned core[LOCUS_SHARDS_MAX];
-    for (unsigned s = 0; s < p->shards; s++) {
+    unsigned core[LOCUS_SHARDS_MAX], shards = p->shards;
+    for (unsigned s = 0; s < shards; s++) {
         core[s] = choose_core(o, SHARD);
         p->shard[s] = occupy(o, core[s], SHARD);
     }
     for (unsigned w = 0; w < p->workers; w++)
         p->worker[w] = occupy(o, choose_core(o, WORKER), WORKER);
     p->has_own_core = true;
-    for (unsigned s = 0; s < p->shards; s++) p->has_own_core &= threads_on(o, core[s]) == 1;
+    for (unsigned s = 0; s < shards; s++) p->has_own_core &= threads_on(o, core[s]) == 1;
 }
 
 void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned our_index,

@@ -77,7 +77,7 @@ bool address_has_host(const char *text)
 /* -EINVAL: malformed. -ENOENT: not known. -EAGAIN: the resolver could not be asked. */
 static int look_up(const char *what, const char *text, int flags, int family, struct addrinfo **out)
 {
-    char host[ADDRESS_HOST_MAX], digits[PORT_BYTES];
+    char host[ADDRESS_HOST_MAX] = "", digits[PORT_BYTES];
     const struct addrinfo hints = {
         .ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
     unsigned port = 0;
@@ -393,7 +393,7 @@ static int listen_there(const struct address_place *p, int *listener)
 {
     char host[ADDRESS_HOST_MAX] = "";
     unsigned port = 0;
-    struct address own;
+    struct address own = {.bytes = 0};
     int rc = p->listen ? address_split(FOR_PEERS, p->listen, host, &port) : 0;
     if (rc) return rc;
     if (*host && !if_nametoindex(host)) return listen_at_name(p->listen, listener);

@@ -179,7 +179,7 @@ static void copy_out(const struct common *s, uint64_t at, void *to, size_t n)
 }
 
 /* The peer's number is looked at only if there seems to be too little room. */
-static ssize_t room(struct common *s, size_t wanted)
+ssize_t common_room(struct common *s, size_t wanted)
 {
     if (s->size - (s->written - s->seen_read) < wanted)
         s->seen_read = __atomic_load_n(&s->out->read, __ATOMIC_SEQ_CST);
@@ -187,18 +187,12 @@ static ssize_t room(struct common *s, size_t wanted)
     return unread <= s->size ? (ssize_t)(s->size - unread) : -EBADMSG;
 }
 
-size_t common_room(struct common *s)
-{
-    ssize_t n = room(s, s->size);
-    return n < 0 ? 0 : (size_t)n;
-}
-
 /* Piece by piece, so that the peer can begin to read. */
 ssize_t common_write(struct common *s, const struct iovec *piece, unsigned pieces)
 {
     size_t all = 0;
     for (unsigned i = 0; i < pieces; i++) {
-        ssize_t free_bytes = room(s, piece[i].iov_len);
+        ssize_t free_bytes = common_room(s, piece[i].iov_len);
         if (free_bytes < 0) return free_bytes;
         size_t n = less(piece[i].iov_len, (size_t)free_bytes);
         copy_in(s, s->written, piece[i].iov_base, n);
@@ -256,7 +250,7 @@ void common_sleep(struct common *s, bool wants_room)
 bool common_has_news(struct common *s, bool wants_room)
 {
     return __atomic_load_n(&s->in->written, __ATOMIC_SEQ_CST) != s->read ||
-           (wants_room && common_room(s) > 0);
+           (wants_room && common_room(s, s->size) != 0);
 }
 
 void common_awake(struct common *s)

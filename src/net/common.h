@@ -53,7 +53,7 @@ void common_free(struct common *); /* NULL is allowed */
  * rings. */
 ssize_t common_write(struct common *, const struct iovec *, unsigned pieces);
 ssize_t common_read(struct common *, void *to, size_t bytes);
-size_t common_room(struct common *);
+ssize_t common_room(struct common *, size_t wanted); /* exact, if it is less than that */
 /* Bytes that the peer has not read. */
 size_t common_unread(const struct common *);
 

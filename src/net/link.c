@@ -175,7 +175,7 @@ static void tell_accused(struct link *l)
     size_t bytes = sizeof last.header + last.header.body_bytes;
     if (!l->writes_common)
         send(l->fd, &last, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-    else if (common_room(l->common) >= bytes)
+    else if (common_room(l->common, bytes) >= (ssize_t)bytes)
         common_write(l->common, &(struct iovec){&last, bytes}, 1);
 }
 

@@ -3,10 +3,9 @@
  * the cluster forms.
  *
  * Each node listens on one port. Of two nodes the one with the higher rank connects and says hello;
- * the other checks that the connection belongs here, and answers. All messages have the layout of
- * struct mesh_hello. If the cluster has a secret, both prove that they know it. Other connections
- * (a port scanner, a node of an earlier cluster, a peer that says nothing) are closed or refused,
- * and delay nothing; a peer whose proof is wrong is named on stderr.
+ * the other checks that the connection belongs here, and answers. If the cluster has a secret, both
+ * prove that they know it. Other connections (a port scanner, a node of an earlier cluster, a peer
+ * that says nothing) delay nothing; a peer whose proof is wrong is named on stderr.
  *
  * Callers   the thread that opens a node; nodes of one process share nothing
  * Memory    its own, released on return; of connections that have not yet proved to be links as

@@ -3,11 +3,10 @@
  * that they know it without revealing it; and how many connections may wait for a peer to prove
  * that it belongs here: on data connections (mesh.c) as at the rendezvous (src/cluster).
  *
- * Each side sends a random challenge. Each answers with a code (keyed BLAKE2b, from libsodium) over
- * its role, both challenges, both ranks, and whatever else identifies the connection. A proof is
- * valid for no other connection, direction or time, so recording or reflecting it is useless. The
- * side that accepted the connection gives its proof last, to a peer that has proved itself; so an
- * unauthenticated peer learns nothing. What follows the proofs is neither encrypted nor protected.
+ * Each side sends a random challenge, and answers the other's with a code (keyed BLAKE2b) over its
+ * role, both challenges, both ranks, and whatever else identifies the connection: so recording or
+ * reflecting a proof is useless. The side that accepted the connection gives its proof last: who has
+ * not proved itself learns nothing. What follows is neither encrypted nor protected.
  *
  * Memory    a few pages for the key; secret_forget() wipes and releases them
  * Waiting   never, except for the disk that has the file

@@ -11,10 +11,6 @@
  *
  * A node that was itself not heard for long cannot accuse others: it was cut off, so all others
  * seemed silent to it.
- *
- * Memory    none
- * Waiting   never
- * Life      none
  */
 #ifndef LOCUS_NET_TCP_H
 #define LOCUS_NET_TCP_H

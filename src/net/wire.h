@@ -4,13 +4,10 @@
  *   frame = header (40 bytes), entries end to end
  *   entry = header (40 bytes), `length` binary32 values, zeros to a multiple of 8 bytes
  *
- * All fields are little-endian, at the offsets of the structs below. No I/O here. What arrives is
- * used only after wire_check_frame() and, for each entry, wire_next(): every length is compared
- * with what is left.
+ * All fields are little-endian, at the offsets of the structs below. What arrives is used only after
+ * wire_check_frame() and, for each entry, wire_next(): every length is compared with what is left.
  *
  * Memory    the caller's buffers; entries are read and written in place
- * Waiting   never
- * Life      none
  */
 #ifndef LOCUS_NET_WIRE_H
 #define LOCUS_NET_WIRE_H

@@ -180,7 +180,7 @@ int journal_create(const char *variable, const char *prefix, unsigned rank, cons
 int journal_open(unsigned rank, struct journal **out)
 {
     const char *prefix = getenv("LOCUS_REPORT");
-    FILE *file;
+    FILE *file = NULL;
     *out = NULL;
     if (!prefix || !*prefix) return 0;
     int rc = journal_create("LOCUS_REPORT", prefix, rank, "report.jsonl", &file);

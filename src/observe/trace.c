@@ -129,7 +129,7 @@ static int by_number(const void *a, const void *b)
 static void sort(struct trace *t)
 {
     size_t all = t->keys;
-    qsort(t->key, all, sizeof *t->key, by_number);
+    if (all > 0) qsort(t->key, all, sizeof *t->key, by_number);
     t->keys = 0;
     for (size_t i = 0; i < all; i++)
         if (i == 0 || t->key[i].key != t->key[t->keys - 1].key) t->key[t->keys++] = t->key[i];

@@ -43,7 +43,7 @@ static uint64_t first_of(const struct key_events *e)
 static void copy(const struct key_events *e, uint64_t number, struct key_event *out)
 {
     const uint64_t *from = e->word[number % EVENTS_KEPT];
-    uint64_t word[WORDS];
+    uint64_t word[WORDS] = {0};
     for (unsigned i = 0; i < WORDS; i++) word[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
     memcpy(out, word, sizeof word);
 }

@@ -16,7 +16,7 @@
 static const struct technique techniques[] = {
     [LOCUS_ADAPTIVE] = {"adaptive", "LOCUS_ADAPTIVE", .moves = true, .heeds_intents = true,
                         .localizes = true, .replicates = true, .moves_to_only_one = true},
-    [LOCUS_STATIC] = {"static", "LOCUS_STATIC"},
+    [LOCUS_STATIC] = {.name = "static", .api_name = "LOCUS_STATIC"},
     [LOCUS_RELOCATE] = {"relocate", "LOCUS_RELOCATE", .moves = true, .heeds_intents = true,
                         .localizes = true, .rows_follow = true},
     [LOCUS_REPLICATE] = {"replicate", "LOCUS_REPLICATE", .moves = true, .heeds_intents = true,

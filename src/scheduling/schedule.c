@@ -408,7 +408,7 @@ static int try_candidates(struct locus_schedule *s, struct making *m)
 {
     size_t tries = (size_t)TRIES * s->config.width;
     for (; tries > 0 && m->chosen < s->config.width && s->waiting_count < s->waiting_max; tries--) {
-        uint64_t local;
+        uint64_t local = 0;
         int rc = next_candidate(s, &local);
         if (rc <= 0) return rc;
         if (!try(s, m, local)) s->waiting[s->waiting_count++] = local;

@@ -202,7 +202,7 @@ TEST(manifest, parse_without_memory_is_no_damage)
 {
     CLOSED_BY(manifest_fini) struct manifest m = whole();
     CLOSED_BY(free_at) char *text = manifest_text(&m);
-    struct manifest again;
+    struct manifest again = {.tables = 0};
     unsigned allowed = 0;
     int rc = -ENOMEM;
     for (; rc; allowed++) {
