@@ -9,8 +9,8 @@
  *               sent to you, if you own it. Behind the updates of replicas that p had not sent when
  *               it read L, and when the writes that p's workers had asked of others are answered.
  *   fresh M     owner o to all: your replicas of my rows hold everything done before clock M. M is
- *               the least `updated` of all nodes, o's too; behind the refreshes of all rows that had
- *               changed by then.
+ *               the least `updated` of all nodes, o's too; behind the refreshes of all rows that
+ *               had changed by then.
  *
  * A holder ignores refreshes while an update of its own is under way (replica.h), so `fresh` takes
  * effect when the round under way to that owner is over. The gate is the least of the others'
