@@ -208,11 +208,11 @@ static void go_on_where_it_ended(locus_worker *worker)
 {
     struct {
         int epochs;
-    } record = {3};
-    size_t bytes = sizeof record;
-    check(locus_checkpoint_with(worker, "calls.checkpoints", &record, bytes));
-    check(locus_restore_with(worker, "calls.checkpoints", &record, &bytes));
-    if (bytes == sizeof record) printf("%d epochs are over\n", record.epochs);
+    } note = {3};
+    size_t bytes = sizeof note;
+    check(locus_checkpoint_with(worker, "calls.checkpoints", &note, bytes));
+    check(locus_restore_with(worker, "calls.checkpoints", &note, &bytes));
+    if (bytes == sizeof note) printf("%d epochs are over\n", note.epochs);
 }
 
 static void look(locus *node)

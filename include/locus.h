@@ -87,7 +87,7 @@ LOCUS_API const char *locus_error(void);
 #define LOCUS_WORKERS_MAX 1024 /* workers of a node */
 #define LOCUS_SHARDS_MAX 256   /* shards of a node */
 #define LOCUS_SUM_MAX 64       /* numbers that locus_sum() adds up */
-#define LOCUS_RECORD_MAX 1024  /* bytes of a checkpoint's record */
+#define LOCUS_NOTE_MAX 1024    /* bytes of a checkpoint's note */
 /* keys of a node of several whose intents are signaled and have not started */
 #define LOCUS_WAITING_KEYS_MAX 16000000
 
@@ -626,16 +626,15 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  */
 LOCUS_API int locus_checkpoint(locus_worker *, const char *directory);
 LOCUS_API int locus_restore(locus_worker *, const char *directory);
-/* As locus_checkpoint(), and the checkpoint has a record, such as how far training had come: the
+/* As locus_checkpoint(), and the checkpoint has a note, such as how far training had come: the
  * `bytes` bytes that the open worker of rank 0 with the lowest id gives. -EINVAL: also more than
- * LOCUS_RECORD_MAX. */
-LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *record,
+ * LOCUS_NOTE_MAX. */
+LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *note,
                                     size_t bytes);
-/* As locus_restore(), and every worker gets the checkpoint's record; with `record` NULL only its
+/* As locus_restore(), and every worker gets the checkpoint's note; with `note` NULL only its
  * length. *bytes is the room for it, and afterwards its length, 0 if there is none. -EINVAL: also a
- * record for which there is no room: nothing has changed. */
-LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *record,
-                                 size_t *bytes);
+ * note for which there is no room: nothing has changed. */
+LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *note, size_t *bytes);
 
 /* Counters of this node since locus_open(); with LOCUS_METRICS=host:port in the environment they
  * are also served to Prometheus. They include every operation that the caller has completed; for

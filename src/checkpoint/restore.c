@@ -19,8 +19,8 @@ struct restore {
     locus_key *keys;    /* to set */
     float *zeros;       /* for as many */
     size_t count;
-    void *record;        /* the caller's */
-    size_t record_bytes; /* room in it */
+    void *note;        /* the caller's */
+    size_t note_bytes; /* room in it */
 };
 
 /* ---- which one ---- */
@@ -157,13 +157,13 @@ static int compare_tables(struct restore *r)
     return rc;
 }
 
-/* The caller's array takes the record? */
+/* The caller's array takes the note? */
 static int compare_room(const struct restore *r)
 {
-    size_t bytes = r->stages.work->manifest.record_bytes;
-    if (!r->record || bytes <= r->record_bytes) return 0;
-    return error_set(-EINVAL, "%s has a record of %zu bytes, and there is room for %zu", r->path,
-                     bytes, r->record_bytes);
+    size_t bytes = r->stages.work->manifest.note_bytes;
+    if (!r->note || bytes <= r->note_bytes) return 0;
+    return error_set(-EINVAL, "%s has a note of %zu bytes, and there is room for %zu", r->path,
+                     bytes, r->note_bytes);
 }
 
 /* ---- files ---- */
@@ -315,11 +315,11 @@ static void set_draws(struct restore *r)
         store_set_draws(r->stages.worker->store, draws ? draws : DIRECTORY_VERSIONS);
 }
 
-static void give_record(struct restore *r)
+static void give_note(struct restore *r)
 {
     const struct manifest *m = &r->stages.work->manifest;
-    r->record_bytes = m->record_bytes;
-    if (r->record && m->record_bytes) memcpy(r->record, m->record, m->record_bytes);
+    r->note_bytes = m->note_bytes;
+    if (r->note && m->note_bytes) memcpy(r->note, m->note, m->note_bytes);
 }
 
 static int restore(struct restore *r)
@@ -332,7 +332,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, zero_rows(r)));
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, take_files(r, set_rows)));
     if (rc == 0) set_draws(r);
-    if (rc == 0) give_record(r);
+    if (rc == 0) give_note(r);
     if (rc) return rc;
     return stages_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
 }
@@ -343,14 +343,14 @@ int locus_restore(locus_worker *w, const char *directory)
     return locus_restore_with(w, directory, NULL, &none);
 }
 
-int locus_restore_with(locus_worker *w, const char *directory, void *record, size_t *bytes)
+int locus_restore_with(locus_worker *w, const char *directory, void *note, size_t *bytes)
 {
     if (!bytes) return error_set(-EINVAL, "locus_restore_with: `bytes` is NULL");
-    struct restore r = {.record = record, .record_bytes = *bytes};
+    struct restore r = {.note = note, .note_bytes = *bytes};
     int rc = stages_begin(&r.stages, "locus_restore", w, directory, COLLECTIVE_RESTORE);
     if (rc) return rc;
     rc = restore(&r);
     release(&r);
-    if (rc == 0) *bytes = r.record_bytes;
+    if (rc == 0) *bytes = r.note_bytes;
     return stages_end(&r.stages, rc);
 }

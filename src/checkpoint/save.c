@@ -17,8 +17,8 @@ struct save {
     char name[SERIES_NAME], path[SERIES_PATH], nonce[MANIFEST_NONCE + 1];
     bool is_made;      /* the folder, by us */
     bool is_committed; /* or may be */
-    const void *record;
-    size_t record_bytes;
+    const void *note;
+    size_t note_bytes;
 };
 
 static int make_folder(struct save *s)
@@ -145,8 +145,8 @@ static int commit(struct save *s)
     struct manifest all;
     unsigned keep;
     int rc = read_parts(s, &all);
-    if (rc == 0 && manifest_set_record(&all, s->record, s->record_bytes))
-        rc = error_set(-ENOMEM, "no memory for the record");
+    if (rc == 0 && manifest_set_note(&all, s->note, s->note_bytes))
+        rc = error_set(-ENOMEM, "no memory for the note");
     if (rc == 0) rc = series_commit(s->stages.directory, s->name, &all);
     manifest_fini(&all);
     if (rc) return rc;
@@ -171,15 +171,14 @@ int locus_checkpoint(locus_worker *w, const char *directory)
     return locus_checkpoint_with(w, directory, NULL, 0);
 }
 
-int locus_checkpoint_with(locus_worker *w, const char *directory, const void *record, size_t bytes)
+int locus_checkpoint_with(locus_worker *w, const char *directory, const void *note, size_t bytes)
 {
-    struct save s = {.record = record, .record_bytes = bytes};
-    if (bytes && !record)
-        return error_set(-EINVAL, "locus_checkpoint_with: `record` is NULL for %zu bytes", bytes);
-    if (bytes > LOCUS_RECORD_MAX)
-        return error_set(-EINVAL,
-                         "locus_checkpoint_with: a record of %zu bytes: must be at most %d", bytes,
-                         LOCUS_RECORD_MAX);
+    struct save s = {.note = note, .note_bytes = bytes};
+    if (bytes && !note)
+        return error_set(-EINVAL, "locus_checkpoint_with: `note` is NULL for %zu bytes", bytes);
+    if (bytes > LOCUS_NOTE_MAX)
+        return error_set(-EINVAL, "locus_checkpoint_with: a note of %zu bytes: must be at most %d",
+                         bytes, LOCUS_NOTE_MAX);
     int rc = stages_begin(&s.stages, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
     sigset_t before = oversize_begin();

@@ -42,9 +42,9 @@ class Job:
         """Collective: afterwards every process sees every update made before it."""
         self.worker.quiesce()
 
-    def checkpoint(self, directory: AnyPath, record: bytes = b"") -> None:
+    def checkpoint(self, directory: AnyPath, note: bytes = b"") -> None:
         """Collective: as Worker.checkpoint(). Optimizer state in rows is in it, Optimizer.state_dict() is not."""
-        self.worker.checkpoint(directory, record)
+        self.worker.checkpoint(directory, note)
 
     def restore(self, directory: AnyPath) -> bytes:
         """Collective: as Worker.restore(). Initial functions must be those that trained."""
