@@ -380,22 +380,19 @@ LOCUS_API const float *locus_view(locus_worker *, locus_key);
 LOCUS_API void locus_read_end(locus_worker *);
 
 /*
- * Finds a batch's distinct keys, gathers rows, and adds up gradients. So a training step pulls each
- * row of its batch once, has it wherever the batch wants it, and pushes one gradient a row.
+ * Finds a batch's distinct keys: a training step pulls each row of its batch once, and pushes one
+ * gradient a row.
  *
  *     locus_distinct(keys, n, locus_keys(node), distinct, places, &count);
- *     locus_pull(w, distinct, count, rows);
- *     locus_gather(w, rows, count, length, places, n, 1, values);          values, (n, length)
- *     ...
- *     locus_scatter_add(w, gradients, n, length, places, count, sums);     sums, (count, length)
+ *     locus_pull(w, distinct, count, rows);      of keys[i] it is row places[i]
+ *     ...                                        whose gradient adds to sum places[i]
  *     locus_push(w, distinct, count, sums);
  */
 #define LOCUS_THREADS_MAX 64
-/* From now on, `threads` threads do this worker's calls with many keys, locus_gather() and
- * locus_scatter_add(): the caller's, and helpers that the library has. Until it closes; 1 at first.
- * Results are the same: the caller's thread alone does a set, or a push of steps, of few keys or
- * with a key twice; and such a push of sums on a node without others that has one worker, whose
- * rows have no latches.
+/* From now on, `threads` threads do this worker's calls with many keys: the caller's, and helpers
+ * that the library has. Until it closes; 1 at first. Results are the same: the caller's thread alone
+ * does a set, or a push of steps, of few keys or with a key twice; and such a push of sums on a node
+ * without others that has one worker, whose rows have no latches.
  *   -EINVAL  0, or above LOCUS_THREADS_MAX
  *   -ENOMEM  no memory, or no threads: nothing changes */
 LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
@@ -406,17 +403,6 @@ LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
  *   -ENOMEM  no memory for that */
 LOCUS_API int locus_distinct(const locus_key *keys, size_t n, locus_key bound, locus_key *distinct,
                              int64_t *places, size_t *count);
-/* Row i of `values` becomes the sum of those rows of `rows`, which has `count`, that
- * places[i * each ... (i + 1) * each - 1] name: n rows of `length` floats, from n * each places. No
- * worker (NULL): the caller's thread does it, which may be any.
- *   -EINVAL  a place that is not below count: nothing was written; `each` or `length` is 0 */
-LOCUS_API int locus_gather(locus_worker *, const float *rows, size_t count, uint32_t length,
-                           const int64_t *places, size_t n, uint32_t each, float *values);
-/* Row d of `sums` becomes the sum of those of the n rows of `values` whose place is d, in their
- * order, for all d below count: zeros if there is none. Worker and errors as for locus_gather(); n
- * above INT32_MAX is -EINVAL, too; needs 4 bytes a place and a sum meanwhile (-ENOMEM). */
-LOCUS_API int locus_scatter_add(locus_worker *, const float *values, size_t n, uint32_t length,
-                                const int64_t *places, size_t count, float *sums);
 
 /* Says ahead which keys a worker will access: its intent (AdaPM, Section 3). It will access them
  * while its clock is in [start, end). The call never blocks and never touches the network. Intents

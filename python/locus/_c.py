@@ -78,8 +78,6 @@ _BLOCKING = _calls(
     (c_int, "pt", "bound"),
     (c_int, "pu", "use_threads"),
     (c_int, "pnkppp", "distinct"),
-    (c_int, "ppnUpnUp", "gather"),
-    (c_int, "ppnUpnp", "scatter_add"),
     (c_int, "pkkiup", "distribution_uniform"),
     (c_int, "pkpkiup", "distribution_weighted"),
     (None, "p", "distribution_free"),

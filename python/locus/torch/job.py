@@ -95,8 +95,8 @@ def _write(path: Path, name: str, element: str, shape: Tuple[int, int], parts: I
 
 def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int] = None, **config: Any) -> Job:
     """Opens a node with a table for each embedding of the optimizers, and those of `tables` beside them; config is that
-    of locus.open(). Rank and size come from torchrun, locus run, srun or mpirun. `threads` look up and add up the rows
-    of a batch: as many as torch.get_num_threads() unless told."""
+    of locus.open(). Rank and size come from torchrun, locus run, srun or mpirun. `threads` read and write the rows of
+    a batch: as many as torch.get_num_threads() unless told."""
     threads = min(torch.get_num_threads(), THREADS_MAX) if threads is None else integer("threads", threads, 1, THREADS_MAX)
     for optimizer in optimizers:
         if not isinstance(optimizer, Optimizer):
