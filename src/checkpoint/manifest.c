@@ -486,13 +486,6 @@ int manifest_write(const struct manifest *m, const char *path)
     return rc ? error_set(rc, "cannot write %s: %s", path, strerror(-rc)) : 0;
 }
 
-static int read_at(int fd, char *text, size_t bytes, uint64_t at)
-{
-    ssize_t n = files_read(fd, text, bytes, at);
-    if (n < 0) return (int)n;
-    return (size_t)n == bytes ? 0 : -EIO;
-}
-
 /* All of it, into memory to be free()d; NULL: it does not end as a manifest, and has cost none. */
 static int read_open(int fd, char **text, uint64_t *bytes)
 {
@@ -501,11 +494,11 @@ static int read_open(int fd, char **text, uint64_t *bytes)
     if (size < 0) return (int)size;
     *bytes = (uint64_t)size;
     if (size < TAIL_BYTES) return 0;
-    int rc = read_at(fd, tail, TAIL_BYTES, *bytes - TAIL_BYTES);
+    int rc = files_read(fd, tail, TAIL_BYTES, *bytes - TAIL_BYTES);
     if (rc || !is_tail(tail)) return rc;
     if (size > MANIFEST_BYTES_MAX) return -EFBIG;
     *text = malloc(*bytes);
-    return *text ? read_at(fd, *text, *bytes, 0) : -ENOMEM;
+    return *text ? files_read(fd, *text, *bytes, 0) : -ENOMEM;
 }
 
 int manifest_read(struct manifest *m, int folder, const char *path, char digest[DIGEST_TEXT])

@@ -12,7 +12,6 @@
 #ifndef LOCUS_CHECKPOINT_MANIFEST_H
 #define LOCUS_CHECKPOINT_MANIFEST_H
 
-#include "checkpoint/blocks.h"
 #include "checkpoint/files.h"
 #include "store/row_type.h"
 

@@ -1,6 +1,6 @@
 /* locus_restore(): find one that is whole, zero what is written, set what was. */
-#include "checkpoint/contents.h"
 #include "checkpoint/stages.h"
+#include "checkpoint/tensors.h"
 
 #include "base/error.h"
 #include "worker/call.h"
@@ -91,43 +91,29 @@ static int read_manifest(struct restore *r)
 /* ---- tables ---- */
 
 /* All that describes a table, beside its name: the manifest has no more. */
-enum field { FIELD_ROWS, FIELD_LENGTH, FIELD_FLAGS, FIELD_OPTIMIZER, FIELD_ELEMENT, FIELDS };
-static const struct {
-    const char *before, *unit, *there, *remedy;
-} fields[FIELDS] = {
-    [FIELD_ROWS] = {"", " rows", "", ""},
-    [FIELD_LENGTH] = {"rows of ", " floats", "of ", ""},
-    [FIELD_FLAGS] = {"flags ", "", "", ": give it the flags that it was saved with"},
-    [FIELD_OPTIMIZER] = {"", "", "", ": give it the optimizer that it was saved with"},
-    [FIELD_ELEMENT] = {"", "", "", ": give it the element that it was saved with"},
-};
+enum { FIELDS = 5, FIELD_BYTES = 48 };
 
-static void show_field(enum field f, uint64_t value, char text[32])
+static void describe(char text[FIELDS][FIELD_BYTES], uint64_t rows, uint32_t length, uint32_t flags,
+                     enum locus_optimizer optimizer, enum locus_element element)
 {
-    const char *name = f == FIELD_OPTIMIZER ? row_type_name((enum locus_optimizer)value)
-                       : f == FIELD_ELEMENT ? row_type_element_name((enum locus_element)value)
-                                            : NULL;
-    if (name)
-        snprintf(text, 32, "%s", name);
-    else
-        snprintf(text, 32, "%llu", (unsigned long long)value);
+    snprintf(text[0], FIELD_BYTES, "%llu rows", (unsigned long long)rows);
+    snprintf(text[1], FIELD_BYTES, "rows of %u floats", length);
+    snprintf(text[2], FIELD_BYTES, "flags %u", flags);
+    snprintf(text[3], FIELD_BYTES, "%s", row_type_name(optimizer));
+    snprintf(text[4], FIELD_BYTES, "%s", row_type_element_name(element));
 }
 
 static int compare_table(const struct restore *r, const struct keyspace_table *o,
                          const struct manifest_table *t)
 {
-    const uint64_t here[FIELDS] = {o->end - o->first, o->length, o->flags, o->optimizer,
-                                   o->element};
-    const uint64_t saved[FIELDS] = {t->rows, t->length, t->flags, t->optimizer, t->element};
-    char ours[32], theirs[32];
-    enum field f = 0;
-    while (f < FIELDS && here[f] == saved[f]) f++;
+    char here[FIELDS][FIELD_BYTES], saved[FIELDS][FIELD_BYTES];
+    unsigned f = 0;
+    describe(here, o->end - o->first, o->length, o->flags, o->optimizer, o->element);
+    describe(saved, t->rows, t->length, t->flags, t->optimizer, t->element);
+    while (f < FIELDS && strcmp(here[f], saved[f]) == 0) f++;
     if (f == FIELDS) return 0;
-    show_field(f, here[f], ours);
-    show_field(f, saved[f], theirs);
-    return error_set(-EINVAL, "table \"%s\" has %s%s%s here, %s%s in %s%s", t->name,
-                     fields[f].before, ours, fields[f].unit, fields[f].there, theirs, r->path,
-                     fields[f].remedy);
+    return error_set(-EINVAL, "table \"%s\" has %s here, %s in %s%s", t->name, here[f], saved[f],
+                     r->path, f < 2 ? "" : ": give it what it was saved with");
 }
 
 static int find_table(const struct restore *r, const struct manifest_table *t, unsigned *number)

@@ -154,11 +154,11 @@ TEST_WITH(restore, refuses_tables_that_differ, scene, s)
 {
     struct locus_table t[3] = {tables[0], tables[1], {.name = "more", .rows = 1, .length = 1}};
     t[0].rows++;
-    check_tables(s, t, 2, "table \"users\" has 61 rows here, 60 in ");
+    check_tables(s, t, 2, "table \"users\" has 61 rows here, 60 rows in ");
     t[0] = tables[0], t[1].length = 2;
-    check_tables(s, t, 2, "table \"items\" has rows of 2 floats here, of 1 in ");
+    check_tables(s, t, 2, "table \"items\" has rows of 2 floats here, rows of 1 floats in ");
     t[1] = tables[1], t[1].flags = LOCUS_TABLE_ENCODED;
-    check_tables(s, t, 2, "table \"items\" has flags 1 here, 0 in ");
+    check_tables(s, t, 2, "table \"items\" has flags 1 here, flags 0 in ");
     t[1] = tables[1], t[1].name = "things";
     check_tables(s, t, 2, "table \"items\" of ");
     t[1] = tables[1];
