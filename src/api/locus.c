@@ -152,10 +152,12 @@ static void note_technique(locus *n, enum locus_technique technique)
 /* What shards see of their workers. */
 static int share_progress(locus *n, unsigned shards)
 {
+    n->clock = calloc(n->workers, sizeof *n->clock);
+    n->intents = calloc(shards, sizeof(struct intents *));
     n->clocks = calloc(shards, sizeof(struct clocks *));
     n->progress = calloc(n->workers, sizeof *n->progress);
     n->posted = calloc(n->workers, sizeof *n->posted);
-    bool ok = n->clocks && n->progress && n->posted;
+    bool ok = n->clock && n->intents && n->clocks && n->progress && n->posted;
     for (unsigned i = 0; i < n->workers && ok; i++) {
         n->clock[i] = &n->worker[i].clock;
         n->progress[i] = &n->worker[i].progress;
@@ -177,11 +179,7 @@ static int open_trace(locus *n)
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
-    int rc;
-    n->clock = calloc(n->workers, sizeof *n->clock);
-    n->intents = calloc(shards, sizeof(struct intents *));
-    if (!n->clock || !n->intents) return error_set(-ENOMEM, "no memory for %u workers", n->workers);
-    rc = share_progress(n, shards);
+    int rc = share_progress(n, shards);
     if (rc) return rc;
     n->plan.store = &n->store;
     n->plan.config = *c;

@@ -215,7 +215,6 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
     static const char call[] = "locus_read_rows";
     int rc = call_check_worker(call, w);
     if (rc || n == 0) return rc;
-    if (!keys || !rows) return call_no_array(call, keys ? "rows" : "keys", n);
     rc = call_has_keys(n) ? call_check(call, "rows", w, keys, n, rows) : call_no_count(call, n);
     if (rc || !copies) return rc;
     const struct keyspace *k = &w->store->keyspace;
@@ -229,9 +228,8 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
 
 /* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is
  * missing all are copied: beside a trip over the network that is nothing. */
-static inline __attribute__((always_inline)) int read_rows(locus_worker *w, const locus_key *keys,
-                                                           size_t n, float *copies,
-                                                           const float **rows)
+int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
+                    const float **rows)
 {
     if (IN_PLACE && w && keys && rows && n > 0 && !has_no_floats(w, keys[0])) {
         const struct worker_counters before = w->counters;
@@ -242,10 +240,4 @@ static inline __attribute__((always_inline)) int read_rows(locus_worker *w, cons
             __atomic_store_n(&w->counters.pulled[i], before.pulled[i], __ATOMIC_RELAXED);
     }
     return read_copies(w, keys, n, copies, rows);
-}
-
-int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
-                    const float **rows)
-{
-    return read_rows(w, keys, n, copies, rows);
 }

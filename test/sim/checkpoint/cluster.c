@@ -3,6 +3,7 @@
 #include "base/sync.h"
 #include "sim/protocol/platform.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { NODES_MAX = 4, WORKERS_MAX = 2, STEPS_MAX = 20000000, SIGNALS = 160, NAPS = 16 };
