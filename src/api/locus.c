@@ -248,12 +248,21 @@ static int open_node(const struct locus_config *c, locus *n)
     return rc;
 }
 
+/* Before anything that they tell of. */
+static void end_observers(locus *n)
+{
+    httpd_close(n->metrics);
+    journal_close(n->journal);
+    trace_close(n->trace);
+    n->metrics = NULL;
+    n->journal = NULL;
+    n->trace = NULL;
+}
+
 static void end_node(locus *n)
 {
     forked_unwatch(&n->forked);
-    httpd_close(n->metrics); /* before anything that they tell of */
-    journal_close(n->journal);
-    trace_close(n->trace);
+    end_observers(n);
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
     if (n->has_store) {
@@ -311,12 +320,7 @@ int locus_close(locus *n)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
     sigset_t before = oversize_begin();
-    httpd_close(n->metrics);
-    journal_close(n->journal);
-    trace_close(n->trace);
-    n->metrics = NULL;
-    n->journal = NULL;
-    n->trace = NULL;
+    end_observers(n);
     rc = n->cluster ? cluster_leave(n->cluster) : 0;
     end_node(n);
     oversize_end(before);

@@ -117,15 +117,6 @@ void locus_read_begin(locus_worker *w)
     if (call_check_worker("locus_read_begin", w) == 0) reader_begin(&w->reader);
 }
 
-/* In a plain partition nothing is ever under way. */
-static inline __attribute__((always_inline)) const float *view_plain(locus_worker *w,
-                                                                     const struct partition *p,
-                                                                     locus_key key)
-{
-    count_read(w, false);
-    return partition_row(p, key - p->first_number);
-}
-
 static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)
 {
     int replica;
@@ -163,7 +154,9 @@ static inline __attribute__((always_inline)) const float *view(locus_worker *w, 
     struct partition *only = worker_only(w);
     if (!only) {
         const struct partition *p = store_usual_partition(w->store, key);
-        return p && partition_plain(p) ? view_plain(w, p, key) : view_unusual(w, key);
+        if (!p || !partition_plain(p)) return view_unusual(w, key);
+        count_read(w, false); /* in a plain partition nothing is ever under way */
+        return partition_row(p, key - p->first_number);
     }
     if (__builtin_expect(w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
     return view_at(w, partition_row_ref(only, key));

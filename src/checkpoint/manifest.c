@@ -394,34 +394,22 @@ static bool lies_in(const struct manifest_file *f, uint64_t at, uint64_t bytes)
 }
 
 /* Sections lie one after the other, rows before keys: they are read from the front. */
-static const char *check_file(const struct manifest *m, const struct manifest_file *f)
-{
-    uint64_t from = f->data_at;
-    for (unsigned i = 0; i < f->sections; i++) {
-        const struct manifest_section *s = &f->section[i];
-        if (s->table >= m->tables) return "a section that is of no table";
-        const struct manifest_table *t = &m->table[s->table];
-        uint64_t row_bytes = t->bytes;
-        if (s->rows > t->rows || !lies_in(f, s->rows_at, s->rows * row_bytes) ||
-            !lies_in(f, s->keys_at, s->rows * sizeof(int64_t)) || s->rows_at < from ||
-            s->keys_at < s->rows_at + s->rows * row_bytes)
-            return "a section that does not lie in its file";
-        from = s->keys_at + s->rows * sizeof(int64_t);
-    }
-    return NULL;
-}
-
 static const char *check(const struct manifest *m)
 {
     uint64_t rows[LOCUS_TABLES_MAX] = {0};
-    for (unsigned i = 0; i < m->files; i++) {
-        const struct manifest_file *f = &m->file[i];
-        const char *wrong = check_file(m, f);
-        if (wrong) return wrong;
-        for (unsigned k = 0; k < f->sections; k++) {
-            const struct manifest_section *s = &f->section[k];
+    for (const struct manifest_file *f = m->file; f < m->file + m->files; f++) {
+        uint64_t from = f->data_at;
+        for (const struct manifest_section *s = f->section; s < f->section + f->sections; s++) {
+            if (s->table >= m->tables) return "a section that is of no table";
+            const struct manifest_table *t = &m->table[s->table];
+            uint64_t bytes = s->rows * t->bytes;
+            if (s->rows > t->rows || !lies_in(f, s->rows_at, bytes) ||
+                !lies_in(f, s->keys_at, s->rows * sizeof(int64_t)) || s->rows_at < from ||
+                s->keys_at < s->rows_at + bytes)
+                return "a section that does not lie in its file";
+            from = s->keys_at + s->rows * sizeof(int64_t);
             rows[s->table] += s->rows;
-            if (rows[s->table] > m->table[s->table].rows) return "more rows than a table has";
+            if (rows[s->table] > t->rows) return "more rows than a table has";
         }
     }
     return NULL;

@@ -248,13 +248,6 @@ static void release(struct restore *r)
     free(r->table_of);
 }
 
-/* Files are dealt anew. */
-static int rewind_files(struct restore *r)
-{
-    if (r->stages.is_first) r->stages.work->next_file = 0;
-    return 0;
-}
-
 /* What rank 0 has found, as far as it can be known before anything changes: rows that are there,
  * in tables as they are here. */
 static int look(struct restore *r)
@@ -314,7 +307,7 @@ static int restore(struct restore *r)
     int rc = allocate(r);
     rc = stages_flush(s, rc == 0 && stages_is_rank_0(s) ? find(r) : rc);
     if (rc == 0) rc = look_for_whole(r);
-    if (rc == 0) rc = rewind_files(r);
+    if (rc == 0 && s->is_first) s->work->next_file = 0; /* they are dealt anew */
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, zero_rows(r)));
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, take_files(r, set_rows)));
     if (rc == 0) set_draws(r);

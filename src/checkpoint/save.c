@@ -19,6 +19,7 @@ struct save {
     bool is_committed; /* or may be */
     const void *note;
     size_t note_bytes;
+    struct tensors tensors; /* this worker's files */
 };
 
 static int make_folder(struct save *s)
@@ -60,42 +61,36 @@ static int describe(const struct save *s, struct manifest *m)
     return rc ? error_set(rc, "no memory for the manifest") : 0;
 }
 
-struct writer {
-    locus_worker *worker;
-    struct tensors *to;
-};
-
-static int add_row(void *writer, unsigned table, uint64_t row, const float *values)
+static int add_row(void *save, unsigned table, uint64_t row, const float *values)
 {
-    const struct writer *w = writer;
-    counter_add(&w->worker->counters.checkpoint_rows, 1);
-    return tensors_add(w->to, table, row, values);
+    struct save *s = save;
+    counter_add(&s->stages.worker->counters.checkpoint_rows, 1);
+    return tensors_add(&s->tensors, table, row, values);
 }
 
-static int write_slices(struct save *s, struct tensors *t)
+static int write_slices(struct save *s)
 {
     struct slice slice;
-    struct writer writer = {s->stages.worker, t};
     int rc = 0;
     while (rc == 0 && stages_deal(&s->stages, &slice))
-        rc = home_rows_each(s->stages.worker, &slice, add_row, &writer);
-    return rc ? rc : tensors_end(t);
+        rc = home_rows_each(s->stages.worker, &slice, add_row, s);
+    return rc ? rc : tensors_end(&s->tensors);
 }
 
 static int write_rows(struct save *s)
 {
     struct manifest tables;
-    struct tensors t;
+    struct tensors *t = &s->tensors;
     int rc = find_folder(s);
     if (rc == 0) rc = describe(s, &tables);
     if (rc) return rc;
-    rc = tensors_init(&t, &tables, s->path, s->stages.worker->node->rank, s->stages.worker->id);
-    if (rc == 0) rc = write_slices(s, &t);
+    rc = tensors_init(t, &tables, s->path, s->stages.worker->node->rank, s->stages.worker->id);
+    if (rc == 0) rc = write_slices(s);
     pthread_mutex_lock(&s->stages.work->mutex);
-    if (rc == 0 && manifest_move_files(&s->stages.work->manifest, &t.files))
+    if (rc == 0 && manifest_move_files(&s->stages.work->manifest, &t->files))
         rc = error_set(-ENOMEM, "no memory for the list of files");
     pthread_mutex_unlock(&s->stages.work->mutex);
-    tensors_fini(&t);
+    tensors_fini(t);
     manifest_fini(&tables);
     return rc;
 }

@@ -313,20 +313,20 @@ struct head {
     bool is_wrong; /* something is not in it */
 };
 
-static void add_tensor(struct head *h, const char *table, const char *what, json_t *about)
+/* `columns` 0: it has one dimension. */
+static void add_tensor(struct head *h, const char *table, const char *what, const char *type,
+                       uint64_t count, uint64_t columns, uint64_t bytes)
 {
     char *name = NULL;
+    json_int_t n = (json_int_t)count, at = (json_int_t)(h->from - h->data_at);
+    json_t *shape = columns ? json_pack("[II]", n, (json_int_t)columns) : json_pack("[I]", n);
+    json_t *about = json_pack("{sssos[II]}", "dtype", type, "shape", shape, "data_offsets", at,
+                              at + (json_int_t)bytes);
     if (asprintf(&name, "%s%s", table, what) < 0) name = NULL;
     if (!name) json_decref(about);
     if (!name || json_object_set_new(h->json, name, about)) h->is_wrong = true;
     free(name);
-}
-
-static json_t *about_tensor(const struct head *h, const char *type, json_t *shape, uint64_t at,
-                            uint64_t bytes)
-{
-    return json_pack("{sssos[II]}", "dtype", type, "shape", shape, "data_offsets",
-                     (json_int_t)(at - h->data_at), (json_int_t)(at + bytes - h->data_at));
+    h->from += bytes;
 }
 
 /* Readers of the format refuse holes. */
@@ -334,36 +334,28 @@ static void pad_to(struct head *h, uint64_t at)
 {
     char name[32];
     if (at == h->from) return;
-    json_t *shape = json_pack("[I]", (json_int_t)(at - h->from));
     snprintf(name, sizeof name, "padding.%u", h->paddings++);
-    add_tensor(h, name, "", about_tensor(h, "U8", shape, h->from, at - h->from));
+    add_tensor(h, name, "", "U8", at - h->from, 0, at - h->from);
 }
 
 static void describe(struct head *h, const struct manifest_table *t,
                      const struct manifest_section *s)
 {
-    uint64_t rows = s->rows * t->bytes, keys = s->rows * sizeof(int64_t);
     bool is_wide = t->bytes == t->stored * sizeof(float);
-    json_int_t columns = is_wide ? t->bytes / 4 : t->bytes / 2;
-    add_tensor(h, t->name, ".rows",
-               about_tensor(h, is_wide ? "F32" : "BF16",
-                            json_pack("[II]", (json_int_t)s->rows, columns), s->rows_at, rows));
-    h->from = s->rows_at + rows;
+    pad_to(h, s->rows_at);
+    add_tensor(h, t->name, ".rows", is_wide ? "F32" : "BF16", s->rows, t->bytes / (is_wide ? 4 : 2),
+               s->rows * t->bytes);
     pad_to(h, s->keys_at);
-    add_tensor(h, t->name, ".keys",
-               about_tensor(h, "I64", json_pack("[I]", (json_int_t)s->rows), s->keys_at, keys));
-    h->from = s->keys_at + keys;
+    add_tensor(h, t->name, ".keys", "I64", s->rows, 0, s->rows * sizeof(int64_t));
 }
 
 static char *text_of(const struct tensors *t, const struct manifest_file *f)
 {
     struct head h = {.json = json_object(), .from = f->data_at, .data_at = f->data_at};
-    add_tensor(&h, "__metadata__", "",
-               json_pack("{ssss}", "format", "locus checkpoint", "nonce", t->tables->nonce));
-    for (unsigned i = 0; i < f->sections; i++) {
-        pad_to(&h, f->section[i].rows_at);
+    json_t *about = json_pack("{ssss}", "format", "locus checkpoint", "nonce", t->tables->nonce);
+    if (json_object_set_new(h.json, "__metadata__", about)) h.is_wrong = true;
+    for (unsigned i = 0; i < f->sections; i++)
         describe(&h, &t->tables->table[f->section[i].table], &f->section[i]);
-    }
     pad_to(&h, f->bytes);
     char *text = h.is_wrong ? NULL : json_dumps(h.json, JSON_COMPACT);
     json_decref(h.json);

@@ -179,7 +179,6 @@ TEST(optimizer, calls_refuse_the_other_kind_of_table)
 {
     struct model m;
     int calls = 0;
-    float one = 1;
     open_model(&m, LOCUS_ADAM, 1);
     locus_worker *w = m.worker;
     REFUSED(locus_change_local(w, PLAIN, add_one, NULL), -EINVAL,
