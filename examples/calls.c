@@ -1,6 +1,5 @@
-/* Each call of locus.h and locus_train.h once, in a few lines. The manual pages show these functions
- * as examples. */
-#include <locus_train.h>
+/* Each call of locus.h once, in a few lines. The manual pages show these functions as examples. */
+#include <locus.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * training threads, each with a worker of its own, whose feed signals its cells ahead. `mf FOLDER`
  * writes a checkpoint behind every epoch, and goes on from the newest one. */
 #include <errno.h>
-#include <locus_train.h>
+#include <locus.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

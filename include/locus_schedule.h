@@ -3,15 +3,14 @@
  * locus_schedule.h - which parameters are updated next, and by whom (STRADS; Lee et al., 2014).
  *
  * A model-parallel program updates some of its variables at a time, each at one worker, as a
- * schedule says. The schedule makes sure that dependent variables are not updated at the same time,
- * and that variables that still change come first. It owns no parameters: they are rows of locus.h,
- * on which all of this is built.
+ * schedule says: dependent ones never at the same time, and those first that still change. A
+ * schedule owns no parameters: they are rows of locus.h, on which all of this is built.
  *
- * Schedule   a pure state machine: rounds of variables, one after the other. If the order does not
+ * Schedule   a state machine: rounds of variables, one after the other. If the order does not
  *            depend on values, each worker has its own equal schedule, and nothing is sent.
- * Scheduler  an actor, for schedules that depend on values: a thread with a schedule and a
- *            locus_worker, which writes rounds ahead into mailboxes, which are rows, too. Several
- *            schedulers share the variables.
+ * Scheduler  for schedules that depend on values: a thread with a schedule and a locus_worker,
+ *            which writes rounds ahead into mailboxes, which are rows, too. Several schedulers
+ *            share the variables.
  * Port       a worker's end of the mailboxes: schedule, push, pull, sync (STRADS, Section 2).
  *
  * Errors, output and threads are as in locus.h. A schedule and a port are each used by one thread
@@ -39,14 +38,13 @@ typedef struct locus_schedule locus_schedule;
 enum locus_order {
     /* one variable after the other, and again from the first */
     LOCUS_ROUND_ROBIN,
-    /* variables are blocks that go round the workers: in each round each worker has one block,
-     * never the same as another worker's; after `variables` rounds each worker has had each block
-     * once. Works without a filter and without `changes`, and cannot be shared by several
-     * schedulers */
+    /* variables are blocks that go round the workers: in each round each worker has another block;
+     * after `variables` rounds each has had each block once. Without a filter and `changes`, and
+     * for one scheduler */
     LOCUS_ROTATION,
-    /* drawn with a probability in proportion to (last change)^2 + eta (STRADS, Section 3.3), after
-     * each has had its first turn. Every second candidate is the next of a round robin, so that
-     * each comes again in time, whatever the changes are */
+    /* after each has had its first turn, drawn with a probability in proportion to
+     * (last change)^2 + eta (STRADS, Section 3.3). Every second candidate is the next of a round
+     * robin, so that each comes again in time */
     LOCUS_PRIORITY,
     /* candidates from the program's own function */
     LOCUS_OWN_ORDER,
@@ -72,10 +70,9 @@ struct locus_schedule_config {
     uint64_t variables; /* 0 ... variables - 1; for rotation at least as many as workers */
     unsigned workers;   /* among which they are divided; at least 1 */
     unsigned width;     /* variables of a round, at most; for rotation it is `workers` */
-    /* The number of consecutive rounds that workers may update at the same time. With 1, the
-     * default, all workers finish a round before any begins the next. The filter applies to all
-     * variables of so many rounds; with several schedulers, to those of the scheduler's own rounds
-     * among them. */
+    /* Consecutive rounds that workers may update at the same time. With 1, the default, all workers
+     * finish a round before any begins the next. The filter applies to all variables of so many
+     * rounds; with several schedulers, to those of the scheduler's own rounds among them. */
     unsigned window;
     /* If several schedules share the variables, this one has those with variable % shares == share.
      * Default: 0 of 1 */
@@ -87,11 +84,12 @@ struct locus_schedule_config {
     locus_candidate *next; /* LOCUS_OWN_ORDER */
     void *context;         /* for both */
     /* Where to continue, for example from a checkpoint: the variable whose turn comes first (in a
-     * rotation at worker 0); and the last change of each of the `variables` (not finite: counts as
-     * the largest number), so that none has a first turn. Below 0: that variable is left out, and
-     * is never in a round; each share must have one that is not. Read only by the call that gets
-     * this configuration. NULL, the default: each has its first turn */
+     * rotation at worker 0) */
     uint64_t turn;
+    /* and the last change of each of the `variables` (not finite: counts as the largest number), so
+     * that none has a first turn. Below 0: that variable is left out, and is never in a round; each
+     * share must have one that is not. Read only by the call that gets this configuration. NULL,
+     * the default: each has its first turn */
     const float *changes;
 };
 
@@ -129,11 +127,10 @@ LOCUS_API void locus_schedule_done(locus_schedule *);
 /* ---- schedulers ---- */
 
 /*
- * A round (STRADS, Figure 2; bulk synchronous): every worker takes the round (schedule), adds its
- * partial results for all of its parts (push), gets the sums over all workers (pull), writes the
- * rows of its own variables, and reports their changes (sync). Only a pull waits for other workers.
- * A variable has one worker, so the worker that reads its row in a later round is the one that has
- * written it.
+ * A round (STRADS, Figure 2; bulk synchronous): every worker takes it (schedule), adds its partial
+ * results for all of its parts (push), gets the sums over all workers (pull), writes the rows of
+ * its own variables, and reports their changes (sync). Only a pull waits for other workers. A
+ * variable has one worker, which reads in a later round what it has written.
  *
  * With a window of s + 1 rounds, rows are at most s rounds older: a worker may take and push so
  * many rounds before it pulls the sums of the oldest and ends it. No variable is in two of them. If
@@ -197,9 +194,9 @@ LOCUS_API int locus_port_open(locus *, locus_worker *, const struct locus_schedu
 LOCUS_API int locus_port_close(locus_port *); /* NULL is allowed: 0 */
 
 /* The calls of a round, in this order; another order is -EINVAL. With a window above 1, the next
- * rounds may be scheduled and pushed, one after the other, before a round is pulled, but not
- * between its pull and its sync. Each call may return the errors of a pull or a push; schedule and
- * pull return -ECANCELED if the scheduler for which they wait has failed. */
+ * rounds may be scheduled and pushed before a round is pulled, but not between its pull and its
+ * sync. Each call may return the errors of a pull or a push; schedule and pull -ECANCELED if the
+ * scheduler for which they wait has failed. */
 
 /* schedule: the next round. Waits for its scheduler; the worker's clock advances. *parts stay valid
  * until the first call of this function after the round's sync; *count is at least 1, or with a

@@ -40,7 +40,7 @@ install: lib programs $(MAN)/man3/locus_open.3 $(MAN_COMMANDS) $(MAN_PROGRAMS) $
 	install -m 644 $(MAN_COMMANDS) $(MAN_PROGRAMS) $(MAN_PYTHON) '$(DESTDIR)$(MANDIR)/man1'
 	install -m 644 $(MAN)/man3/*.3 '$(DESTDIR)$(MANDIR)/man3'
 	install -m 644 mk/tsan.suppressions '$(DESTDIR)$(SHAREDIR)/tsan.suppressions'
-	install -m 644 include/locus.h include/locus_schedule.h include/locus_train.h '$(DESTDIR)$(INCLUDEDIR)'
+	install -m 644 include/locus.h include/locus_schedule.h '$(DESTDIR)$(INCLUDEDIR)'
 	install -m 755 $(SO).$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(VERSION)'
 	ln -sf liblocus.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(SOVERSION)'
 	ln -sf liblocus.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so'

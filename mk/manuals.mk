@@ -17,7 +17,7 @@ docs: manuals ## the documents and manual pages as a site, build/docs/index.html
 	$(Q)scripts/site.py build/docs $(MAN)
 
 # One of many that it writes.
-$(MAN)/man3/locus_open.3: include/locus.h include/locus_train.h examples/calls.c scripts/manual-functions.awk
+$(MAN)/man3/locus_open.3: include/locus.h examples/calls.c scripts/manual-functions.awk
 	$(call say,MAN,man3)
 	@rm -rf $(@D) && mkdir -p $(@D)
 	$(Q)awk -v folder=$(@D) -v version='$(VERSION)' -f scripts/manual-functions.awk examples/calls.c $(filter include/%,$^)

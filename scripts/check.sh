@@ -170,7 +170,7 @@ stage_unit-asan() { need_sanitizer address; TESTS_AT_ONCE=$((2 * $(nproc))) buil
 stage_unit-tsan() {
     need_sanitizer thread
     # Where threads meet; protocol, checkpoint, training and programs' parts have one, or meet by these.
-    local tests=(test/unit/{store,net,actors,api,membership,node,scheduling,observe,base,sampling}/*.c)
+    local tests=(test/unit/{store,net,actors,api,cluster,worker,intents,scheduling,observe,base}/*.c)
     build SAN=thread RUNNER=plain T="$(suites_of "${tests[@]}" | sed 's|$|/|' | tr '\n' ' ')" test
 }
 

@@ -215,9 +215,11 @@ def known_tests(root):
 
 def check_variables(root):
     """The table of docs/reference/variables.md has those of these sources, and no others."""
-    sources = ("apps/locus/variables.c", "src/protocol/config.c")
-    text = "".join(pathlib.Path(root, source).read_text(encoding="utf-8") for source in sources)
-    read = set(re.findall(r'"(LOCUS_[A-Z_]+)"', text))
+    sources = {"apps/locus/variables.c": "", "src/protocol/plan.c": r"\.variable = "}
+    read = set()
+    for source, before in sources.items():
+        text = pathlib.Path(root, source).read_text(encoding="utf-8")
+        read |= set(re.findall(before + r'"(LOCUS_[A-Z_]+)"', text))
     with open(os.path.join(root, "docs/reference/variables.md"), encoding="utf-8") as f:
         cells = [line.split("|")[1] for line in f if line.startswith("| `LOCUS_")]
     told = {name for cell in cells for name in re.findall(r"LOCUS_[A-Z_]+", cell) if f"`{name}`" in cell}

@@ -5,7 +5,7 @@
 # description; a comment before or behind a later function is that function's. What a comment says of -E... are the
 # errors; the example is each function of calls.c that calls one of the page's. Every declared name leads to the page.
 #
-# A header's first comment, and a list of its pages, are the page that is called as the header is: locus(3), locus_train(3).
+# A header's first comment, and a list of its pages, are the page that is called as the header is: locus(3).
 
 # ---- examples: blocks between empty lines
 FNR == NR {

@@ -17,7 +17,7 @@ man=build/gcc/man
 
 # Functions, macros that look like them, and types.
 missing=''
-headers=(include/locus.h include/locus_train.h)
+headers=(include/locus.h)
 mapfile -t names < <(grep -ohE '\blocus_[a-z0-9_]+' "${headers[@]}" | sort -u)
 for name in "${names[@]}"; do
     grep -qE "^(LOCUS_API .*[ *]|typedef .*[ *]|#define |struct |enum )$name( \{|;|\()|^ +$name\(" "${headers[@]}" || continue
@@ -69,9 +69,7 @@ for page in "$man"/man[13]/*.[13]; do
     first=$(sed -n '/^\.SH DESCRIPTION/ { n; p }' "$page")
     [[ ! $first =~ ^(The\ same|As\ above|Likewise) ]] && ! grep -q 'as above' "$page" || missing+=" $name leans on others"
 done
-for name in locus locus_train; do
-    grep -q '^\.SH PAGES' "$man/man3/$name.3" || missing+=" $name: PAGES"
-done
+grep -q '^\.SH PAGES' "$man/man3/locus.3" || missing+=' locus: PAGES'
 judge "every page says what it is about" "$missing"
 
 # options COMMAND...: what its help speaks of

@@ -14,7 +14,7 @@
 #define APPS_PARAMS_H
 
 #include "fail.h"
-#include "locus_train.h"
+#include "locus.h"
 #include "pool.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #ifndef APPS_POOL_H
 #define APPS_POOL_H
 
-#include "locus_train.h"
+#include "locus.h"
 #include "world.h"
 
 #include <stdbool.h>

@@ -1,8 +1,7 @@
 #include "machine.h"
 
 #include "base/pinning.h"
-#include "net/shared.h"
-#include "net/carrier.h"
+#include "net/common.h"
 #include "net/uring.h"
 #include "plain.h"
 
@@ -333,18 +332,20 @@ static void check_interfaces(struct findings *all)
 }
 
 /* The library goes on without. */
-static void check_shared_memory(struct findings *all)
+static void check_common_memory(struct findings *all)
 {
-    char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
-    struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
-    if (s)
-        find(all, FIND_OK, "carrier", "nodes of this host speak through memory, in /dev/shm");
+    char place[COMMON_TEXT_BYTES], name[COMMON_TEXT_BYTES];
+    struct common *s = common_place(place) ? common_create(COMMON_RING_MAX, name) : NULL;
+    struct common *again = s ? common_open(COMMON_RING_MAX, name) : NULL;
+    if (again)
+        find(all, FIND_OK, "carrier", "nodes of this host speak through common memory");
     else
         find(all, FIND_WARN, "carrier",
-             "nodes of this host must use TCP: /dev/shm cannot be written, or is full; each link "
-             "between two of them needs up to %d KiB there",
-             2 * SHARED_RING_MAX / 1024 + 4);
-    shared_free(s);
+             "nodes of this host must use TCP: each link between two of them needs up to %d KiB of "
+             "common memory, which memfd_create, /proc, or `ulimit -f` refuses",
+             2 * COMMON_RING_MAX / 1024 + 4);
+    common_free(again);
+    common_free(s);
 }
 
 void machine_check(struct findings *all, const struct machine_plan *p)
@@ -357,5 +358,5 @@ void machine_check(struct findings *all, const struct machine_plan *p)
     check_overcommit(all);
     check_cores(all, p);
     check_interfaces(all);
-    check_shared_memory(all);
+    check_common_memory(all);
 }

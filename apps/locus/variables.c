@@ -1,6 +1,6 @@
 #include "variables.h"
 
-#include "protocol/config.h"
+#include "protocol/plan.h"
 
 #include "say.h"
 
@@ -12,7 +12,7 @@
 #define BEGIN "LOCUS_"
 enum { BEGIN_BYTES = sizeof BEGIN - 1, WARNINGS_MAX = 32 };
 
-/* Those beside the fields' (protocol/config.h). docs/reference/variables.md has a line for each. */
+/* Those beside the fields' (protocol/plan.h). docs/reference/variables.md has a line for each. */
 static const char *const others[] = {
     "LOCUS_CHECKPOINTS", "LOCUS_LIBRARY",    "LOCUS_LOST",    "LOCUS_METRICS",     "LOCUS_RANK",
     "LOCUS_REPORT",      "LOCUS_RESTART",    "LOCUS_SECRET",  "LOCUS_SECRET_FILE", "LOCUS_SIZE",

@@ -2,13 +2,12 @@
 
 #include "actors/actor.h"
 #include "actors/mailbox.h"
-#include "actors/outbox.h"
 #include "base/pinning.h"
 #include "base/sync.h"
 #include "intents/intents.h"
 #include "sim/protocol/joined.h"
 #include "store/store.h"
-#include "worker/figures.h"
+#include "worker/node.h"
 #include "worker/operation.h"
 #include "virtual.h"
 

@@ -4,7 +4,7 @@
  *
  * The library calls these instead of its own: the linker sees to it.
  */
-#include "scheduling/scheduler.h"
+#include "scheduling/mail.h"
 
 #include "scale/platform.h"
 #include "scale/virtual.h"
@@ -27,7 +27,7 @@ int __real_locus_scheduler_open(locus *, const struct locus_scheduler_config *, 
 int __wrap_locus_scheduler_open(locus *, const struct locus_scheduler_config *, unsigned number,
                                 locus_scheduler **out);
 double __wrap_mail_now(void);
-void __wrap_mail_nap(struct mail_wait *);
+unsigned __wrap_mail_nap(struct mail_wait *);
 
 int __wrap_locus_scheduler_open(locus *node, const struct locus_scheduler_config *c,
                                 unsigned number, locus_scheduler **out)
@@ -43,15 +43,15 @@ double __wrap_mail_now(void)
 }
 
 /* First as fast as a look is, then the longer the longer it has lasted, as in mail.c. */
-void __wrap_mail_nap(struct mail_wait *w)
+unsigned __wrap_mail_nap(struct mail_wait *w)
 {
     enum { QUICK = 100, STEP_NS = 5000, STEPS_MAX = 100 };
     double steps = w->looks < QUICK ? 0 : (double)(w->looks - QUICK + 1);
     w->looks++;
-    w->is_said = true; /* nobody reads it, and the real clock is another */
     double ns = look_ns + STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX);
     if (steps > 0)
         virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);
     else
         platform_work(ns);
+    return 0; /* nobody reads it */
 }

@@ -246,14 +246,13 @@ size_t world_ahead(void)
 
 void world_place(struct locus_config *c)
 {
-    char rounds[24] = "", lab[40];
+    char lab[40];
     c->rank = (int)virtual_node();
     c->size = (int)world.papers->nodes;
     c->rendezvous = "simulated:1";
     c->shards = (unsigned)world.papers->machine.shards;
-    if (world.papers->machine.rounds >= 1)
-        snprintf(rounds, sizeof rounds, "rounds=%u", (unsigned)world.papers->machine.rounds);
-    snprintf(lab, sizeof lab, "%s%s", world.papers->acts_immediately ? "immediate," : "", rounds);
+    snprintf(lab, sizeof lab, "rounds=%u%s", (unsigned)world.papers->machine.rounds,
+             world.papers->acts_immediately ? ",immediate" : "");
     setenv("LOCUS_LAB", lab, 1);
 }
 

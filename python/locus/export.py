@@ -59,7 +59,7 @@ def export(told: Any) -> None:
                     archive.writestr("notes.json", json.dumps(saved.notes))
                     for name, tensor in saved.tensors.items():
                         with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                            np.lib.format.write_array(file, np.asanyarray(tensor), allow_pickle=False)
+                            np.lib.format.write_array(file, np.asanyarray(tensor), allow_pickle=False)  # type: ignore[no-untyped-call]
             else:
                 write_rows(saved, told.tensor, out, kind)
         os.replace(part, told.out)

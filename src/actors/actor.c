@@ -7,21 +7,17 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
-#include "protocol/holders.h"
-#include "protocol/location.h"
 #include "protocol/origin.h"
+#include "protocol/owner.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
-#include "protocol/step.h"
+#include "protocol/woken.h"
 #include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum { ITEMS_AHEAD = 32 }; /* located and fetched together before the first is served */
-
-/* For a frame up to this size the clock is accurate enough, and at most this much is counted. */
-enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
 
 /* Between looks for memory that no reader sees any more, while there is some. */
 #define RECLAIM_PAUSE_MIN_NS UINT64_C(1000000)
@@ -48,7 +44,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
-    if (clocks_init(s, plan->progress, plan->posted)) return -ENOMEM;
+    if (clocks_init(s)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
@@ -96,7 +92,7 @@ void shard_fini(struct shard *s)
     clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
-    events_free(s->events);
+    free(s->events);
     free(s->asked_bytes);
     free(s->wrong);
     free(s->active);
@@ -110,6 +106,50 @@ static uint64_t now_ns(const struct shard *s)
     return s->platform->now_ns(s->platform->context);
 }
 
+/* ---- intents ---- */
+
+void shard_intent(struct shard *s, const struct intent_event *e)
+{
+    switch ((enum intent_kind)e->kind) {
+    case INTENT_BEGINS:
+        s->margin.begun++;
+        replica_want(s, e);
+        break;
+    case INTENT_ENDS: replica_unwant(s, e->index); break;
+    case INTENT_KEEPS: replica_keep(s, e); break;
+    case INTENT_UNKEEPS: replica_unkeep(s, e->index); break;
+    }
+    woken_consider(s);
+}
+
+/* Once a run: nobody pays for what nobody asks for. */
+static void note_intents(const struct shard *s, const struct intent_event *e, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (e[i].kind == INTENT_BEGINS)
+            shard_note_intent(s, &e[i], EVENT_INTENDED, s->rank);
+        else if (e[i].kind == INTENT_ENDS && s->records.state[e[i].index].wanted == 0)
+            shard_event(s, e[i].index, s->rank, EVENT_EXPIRED, WHY_NONE, 0);
+    }
+}
+
+static void hear(void *shard, const struct intent_event *e, unsigned count)
+{
+    struct shard *s = shard;
+    for (unsigned i = 0; i < count; i++) record_fetch(&s->records, e[i].index);
+    for (unsigned i = 0; i < count; i++) replica_fetch_found(s, e[i].index);
+    for (unsigned i = 0; i < count; i++) shard_intent(s, &e[i]);
+    if (s->events) note_intents(s, e, count);
+}
+
+static void turn_intents(struct shard *s)
+{
+    round_decide_lookaheads(s);
+    intents_turn(s->intents, hear, s);
+}
+
+/* ---- requests ---- */
+
 static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
 {
     for (uint32_t i = first; i < r->count && i < first + ITEMS_AHEAD; i++) {
@@ -118,8 +158,6 @@ static void fetch_items(const struct shard *s, const struct request *r, uint32_t
             record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
     }
 }
-
-static void turn_intents(struct shard *s);
 
 /* What the worker signaled before it asked counts before. */
 static void begin_request(struct shard *s, struct request *r)
@@ -150,13 +188,15 @@ bool shard_serve(struct shard *s, struct request *r)
         if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
         r->sent = i + 1;
         bool is_taken = origin_take_on(s, r, i);
-        step(s);
+        woken_consider(s);
         if (is_taken) continue;
         r->sent = i;
         return false;
     }
     return true;
 }
+
+/* ---- turns ---- */
 
 /* Rows that left give their memory back when every read section has ended that could see them. */
 static void reclaim(struct shard *s)
@@ -175,48 +215,6 @@ static void reclaim(struct shard *s)
     s->reclaim_ns = s->now_ns + s->reclaim_pause_ns;
 }
 
-/* ---- turns ---- */
-
-void shard_intent(struct shard *s, const struct intent_event *e)
-{
-    switch ((enum intent_kind)e->kind) {
-    case INTENT_BEGINS:
-        margin_began(&s->margin);
-        replica_want(s, e);
-        break;
-    case INTENT_ENDS: replica_unwant(s, e->index); break;
-    case INTENT_KEEPS: replica_keep(s, e); break;
-    case INTENT_UNKEEPS: replica_unkeep(s, e->index); break;
-    }
-    step(s);
-}
-
-/* Once a run: nobody pays for what nobody asks for. */
-static void note_intents(const struct shard *s, const struct intent_event *e, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (e[i].kind == INTENT_BEGINS)
-            shard_note_intent(s, &e[i], EVENT_INTENDED, s->rank);
-        else if (e[i].kind == INTENT_ENDS && s->records.state[e[i].index].wanted == 0)
-            shard_event(s, e[i].index, s->rank, EVENT_EXPIRED, WHY_NONE, 0);
-    }
-}
-
-static void hear(void *shard, const struct intent_event *e, unsigned count)
-{
-    struct shard *s = shard;
-    for (unsigned i = 0; i < count; i++) record_fetch(&s->records, e[i].index);
-    for (unsigned i = 0; i < count; i++) replica_fetch_found(s, e[i].index);
-    for (unsigned i = 0; i < count; i++) shard_intent(s, &e[i]);
-    if (s->events) note_intents(s, e, count);
-}
-
-static void turn_intents(struct shard *s)
-{
-    round_look(s);
-    intents_turn(s->intents, hear, s);
-}
-
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
     /* The clock may have been read before a frame came that is handled already. */
@@ -224,7 +222,7 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
     if (s->failure) return UINT64_MAX;
     if (s->stalled) {
         origin_wake_stalled(s);
-        step(s);
+        woken_consider(s);
     }
     if (s->intents->workers) turn_intents(s);
     uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s);
@@ -241,56 +239,16 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-static bool synchronizes(const struct wire_entry *e)
-{
-    return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
-}
-
-static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
-                                 bool *is_sync)
-{
-    struct arrival arrived[ARRIVALS_AHEAD];
-    const char *why = NULL;
-    for (;;) {
-        unsigned n = arrivals_next(s, peer, cursor, arrived, &why);
-        for (unsigned i = 0; i < n; i++) {
-            *is_sync |= synchronizes(arrived[i].entry);
-            const char *wrong = dispatch(s, &arrived[i]);
-            if (wrong) return wrong;
-        }
-        if (why || n < ARRIVALS_AHEAD) return why;
-    }
-}
-
-/* Processor time: where threads are many the clock may count what others had. */
-static uint64_t serving_ns(const struct shard *s, bool is_large, uint64_t began_cpu_ns)
-{
-    if (is_large) return s->platform->cpu_ns(s->platform->context) - began_cpu_ns;
-    uint64_t ns = now_ns(s) - s->now_ns;
-    return ns < SMALL_FRAME_NS ? ns : SMALL_FRAME_NS;
-}
-
-static const char *serve_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
-                               const void *body)
-{
-    struct wire_cursor cursor = wire_cursor(f, body);
-    bool is_sync = false, is_large = s->dirty && f->body_bytes > SMALL_FRAME_BYTES;
-    uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
-    round_frame_begins(s);
-    if (s->dirty) replica_heard(s, peer);
-    const char *why = serve_entries(s, peer, &cursor, &is_sync);
-    if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    return why;
-}
-
 const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
                         const void *body)
 {
     if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     if (s->wrong[peer]) return s->wrong[peer];
+    struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);
-    const char *why = serve_frame(s, peer, f, body);
+    if (s->dirty) replica_heard(s, peer);
+    const char *why = dispatch(s, peer, &cursor);
     return why ? why : s->wrong[peer];
 }
 

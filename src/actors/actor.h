@@ -2,15 +2,15 @@
  * actor.h - the actor that manages one partition of the key space on this node, and communicates
  * with the same shard on the other nodes.
  *
- * A shard has two sides. As origin it sends the requests of this node's workers to the owners of
- * the keys and brings back the answers. As owner it serves the requests of other nodes' shards and
- * decides where rows are (owner.h). For every peer it keeps its requests under way, together with
- * the size of their answers, within the credit. So a slow peer slows down those that ask it, and no
- * queue grows: what is forwarded or parked on the way counts against its origin's credit.
+ * As origin it sends the requests of this node's workers to the owners of the keys and brings back
+ * the answers. As owner it serves the requests of other nodes' shards and decides where rows are
+ * (owner.h). For every peer it keeps its requests under way, together with the size of their
+ * answers, within the credit. So a slow peer slows down those that ask it, and no queue grows: what
+ * is forwarded or parked on the way counts against its origin's credit.
  *
  * Callers   one thread: the reactor's, or the simulation's
  * Memory    its own; 8 bytes for each possible request of each worker; record.h
- * Waiting   never, except as handover.h says: if the credit is used up, shard_serve says so
+ * Waiting   never, except as dispatch.h says: if the credit is used up, shard_serve says so
  * Life      shard_init, turns, shard_fail if a peer is lost (then every request fails), shard_fini
  */
 #ifndef LOCUS_ACTORS_ACTOR_H
@@ -37,8 +37,7 @@ size_t shard_memory_max(const struct store *);
 int shard_init(struct shard *, const struct shard_config *);
 void shard_fini(struct shard *);
 
-/* Called once a turn, after requests and frames. Returns when it must be called again even if
- * nothing happens; UINT64_MAX: never. */
+/* After requests and frames. Returns when it must be called again even if nothing happens. */
 uint64_t shard_turn(struct shard *, uint64_t now_ns);
 
 /* Takes a request on, or goes on with it: sends what the credit allows. True: all of it was taken
@@ -52,8 +51,7 @@ void shard_intent(struct shard *, const struct intent_event *);
 /* Would a turn do anything? Asked before sleeping, after announcing it. */
 bool shard_has_news(const struct shard *);
 
-/* A frame of entries from `peer`. Returns NULL, or what is wrong with it, in the words of wire.h;
- * then its link must fail. */
+/* A frame of entries. Returns NULL, or what is wrong with it, in the words of wire.h. */
 const char *shard_frame(struct shard *, unsigned peer, const struct wire_frame *, const void *body);
 
 /* A heartbeat from `peer`: it has nothing to say, so nothing has changed. */

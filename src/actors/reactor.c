@@ -2,7 +2,6 @@
 
 #include "actors/actor.h"
 #include "actors/mailbox.h"
-#include "actors/outbox.h"
 #include "actors/turn.h"
 #include "base/error.h"
 #include "base/sync.h"
@@ -86,7 +85,7 @@ static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t 
     if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
         r->unsubmitted_bytes = 0;
         if (turn_is_ours(&r->shared.turn))
-            uring_give_shared(r->uring);
+            uring_give_common(r->uring);
         else
             uring_submit(r->uring);
     }
@@ -109,20 +108,18 @@ static uint64_t platform_now_ns(void *context)
 static uint64_t platform_cpu_ns(void *context)
 {
     (void)context;
-    return time_cpu_ns();
+    return time_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f,
                             const void *body)
 {
-    struct reactor *r = context;
-    return shard_frame(&r->shard, peer, f, body);
+    return shard_frame(&((struct reactor *)context)->shard, peer, f, body);
 }
 
 static void on_heartbeat(void *context, unsigned peer)
 {
-    struct reactor *r = context;
-    shard_heartbeat(&r->shard, peer);
+    shard_heartbeat(&((struct reactor *)context)->shard, peer);
 }
 
 static void on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
@@ -144,11 +141,13 @@ static int add_links(struct reactor *r, const struct reactor_config *c)
     return 0;
 }
 
-static void wake_for_dirty(void *reactor);
+static void wake_for_dirty(void *reactor)
+{
+    reactor_wake(reactor);
+}
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
-    const struct link_events events = {r, on_frame, on_failed, on_heartbeat};
     for (unsigned w = 0; w < r->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox))
             return error_set(-ENOMEM, "no memory for a mailbox");
@@ -162,12 +161,16 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .kib_ns = REACTOR_KIB_NS};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
-    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s,
-                    0);
+    const struct uring_config ring = {.events = {r, on_frame, on_failed, on_heartbeat},
+                                      .nodes = r->nodes,
+                                      .rank = r->shard.rank,
+                                      .entry_bytes_max = shard_entry_bytes_max(store),
+                                      .peer_timeout_s = c->peer_timeout_s,
+                                      .queued_max = shard_memory_max(store),
+                                      .view = store->home.view,
+                                      .is_common = !c->plan->lab.is_tcp_only};
+    rc = uring_init(&r->uring, &ring);
     if (rc) return rc;
-    uring_bound(r->uring, shard_memory_max(store));
-    uring_set_view(r->uring, store->home.view);
-    if (!c->plan->lab.is_tcp_only) uring_share(r->uring, r->shard.rank);
     if (store->dirty) {
         store->dirty[c->shard].context = r;
         store->dirty[c->shard].notify = wake_for_dirty;
@@ -255,8 +258,7 @@ static unsigned serve_inboxes(struct reactor *r)
 
 static void flush_link(void *reactor, unsigned peer)
 {
-    struct reactor *r = reactor;
-    link_flush(r->link[peer]);
+    link_flush(((struct reactor *)reactor)->link[peer]);
 }
 
 /* A turn without news costs the same however many peers there are. */
@@ -266,22 +268,16 @@ static void flush_links(struct reactor *r, uint64_t now)
     uring_submit(r->uring);
 }
 
-static void for_all_links(struct reactor *r, void (*say)(struct link *, const struct reactor *))
+static void take_leave(struct reactor *r)
 {
-    for (unsigned peer = 0; peer < r->nodes; peer++)
-        if (r->link[peer]) say(r->link[peer], r);
+    for (unsigned peer = 0; peer < r->nodes; peer++) {
+        if (!r->link[peer]) continue;
+        if (r->saw_loss)
+            link_lost(r->link[peer], r->shared.lost_rank, r->shared.reason);
+        else
+            link_bye(r->link[peer]);
+    }
     uring_submit(r->uring);
-}
-
-static void say_lost(struct link *l, const struct reactor *r)
-{
-    link_lost(l, r->shared.lost_rank, r->shared.reason);
-}
-
-static void say_bye(struct link *l, const struct reactor *r)
-{
-    (void)r;
-    link_bye(l);
 }
 
 static void handle_loss(struct reactor *r)
@@ -289,7 +285,7 @@ static void handle_loss(struct reactor *r)
     if (r->saw_loss || __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) != 2) return;
     r->saw_loss = true;
     shard_fail(&r->shard, -ECONNRESET);
-    for_all_links(r, say_lost);
+    take_leave(r);
 }
 
 static void answer_question(struct reactor *r)
@@ -301,26 +297,26 @@ static void answer_question(struct reactor *r)
     __atomic_store_n(&q->is_answered, true, __ATOMIC_RELEASE);
 }
 
-static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
+/* Closing earlier might reset a connection and discard our last message. */
+static bool may_close(const struct reactor *r)
 {
-    for (unsigned peer = 0; peer < r->nodes; peer++)
-        if (r->link[peer] && !is(r->link[peer])) return false;
+    for (unsigned peer = 0; peer < r->nodes; peer++) {
+        const struct link *l = r->link[peer];
+        if (l && !(link_is_drained(l) && link_peer_is_gone(l))) return false;
+    }
     return true;
 }
 
-/* Everything is sent, and every peer is gone: closing earlier might reset a connection and discard
- * our last message. After a loss this waits less long, because the peers may have nothing more to
- * do. */
+/* After a loss this waits less long, because the peers may have nothing more to do. */
 static bool is_finished(struct reactor *r, uint64_t now)
 {
     if (!__atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return false;
     if (!r->said_bye) {
         r->said_bye = true;
         r->goodbye_ns = now + (r->saw_loss ? REACTOR_GOODBYE_NS / 10 : REACTOR_GOODBYE_NS);
-        if (!r->saw_loss) for_all_links(r, say_bye);
+        if (!r->saw_loss) take_leave(r);
     }
-    if (now >= r->goodbye_ns) return true;
-    return all_links(r, link_is_drained) && all_links(r, link_peer_is_gone);
+    return now >= r->goodbye_ns || may_close(r);
 }
 
 static bool has_news(struct reactor *r)
@@ -328,7 +324,7 @@ static bool has_news(struct reactor *r)
     /* Requests behind one that waits for credit are no news: an answer will end the wait, and the
      * sleep. */
     for (unsigned w = 0; w < r->workers; w++)
-        if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
+        if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     if (shard_has_news(&r->shard)) return true;
     if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
@@ -342,10 +338,10 @@ static uint64_t next_due_ns(const struct reactor *r)
     return r->due_ns < outbox_ns ? r->due_ns : outbox_ns;
 }
 
-/* A worker uses links through memory alone. A node that has lost another or leaves needs more. */
+/* A worker uses links in common memory alone. A node that has lost another or leaves needs more. */
 static bool may_be_helped(const struct reactor *r)
 {
-    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_shared(r->uring);
+    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_common(r->uring);
 }
 
 static void sleep_until_news(struct reactor *r)
@@ -430,7 +426,7 @@ int reactor_start(struct reactor *r)
 
 /* From other threads. */
 
-static void wake_if_sleeping(struct reactor *r)
+void reactor_wake(struct reactor *r)
 {
     if (turn_want(&r->shared.turn)) uring_wake(r->uring);
 }
@@ -438,7 +434,7 @@ static void wake_if_sleeping(struct reactor *r)
 void reactor_post(struct reactor *r, struct request *request)
 {
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    if (!turn_is_ours(&r->shared.turn)) wake_if_sleeping(r);
+    if (!turn_is_ours(&r->shared.turn)) reactor_wake(r);
 }
 
 /* ---- a worker instead of the thread ---- */
@@ -479,10 +475,10 @@ bool reactor_help(struct reactor *r)
 {
     if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
     uint64_t now = time_now_ns();
-    unsigned work = uring_poll_shared(r->uring, now) + serve_inboxes(r);
+    unsigned work = uring_poll_common(r->uring, now) + serve_inboxes(r);
     r->due_ns = shard_turn(&r->shard, now);
     outbox_flush(&r->outbox, now, flush_link, r);
-    uring_give_shared(r->uring);
+    uring_give_common(r->uring);
     if (turn_is_wanted(&r->shared.turn)) give_turn(r);
     return work > 0;
 }
@@ -492,25 +488,9 @@ void reactor_help_end(struct reactor *r)
 {
     __atomic_store_n(&r->shared.helper, 0, __ATOMIC_RELAXED);
     if (!turn_is_ours(&r->shared.turn)) return;
-    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_shared(r->uring) &&
+    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_common(r->uring) &&
                      !has_news(r);
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
-}
-
-void reactor_wake(struct reactor *r)
-{
-    wake_if_sleeping(r);
-}
-
-static void wake_for_dirty(void *reactor)
-{
-    reactor_wake(reactor);
-}
-
-static bool take_back(struct reactor *r, struct question *q)
-{
-    return __atomic_compare_exchange_n(&r->shared.question, &q, NULL, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
 }
 
 int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
@@ -519,10 +499,13 @@ int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
     struct question q = {.index = index, .answer = out};
     uint64_t until_ns = time_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
-    wake_if_sleeping(r);
+    reactor_wake(r);
     while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
-        /* The thread that has taken it answers at once. */
-        if (time_now_ns() > until_ns && take_back(r, &q)) return -ETIMEDOUT;
+        struct question *ours = &q; /* the thread that has taken it answers at once */
+        if (time_now_ns() > until_ns &&
+            __atomic_compare_exchange_n(&r->shared.question, &ours, NULL, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return -ETIMEDOUT;
         nanosleep(&pause, NULL);
     }
     return 0;
@@ -537,7 +520,7 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
     r->shared.lost_rank = rank;
     snprintf(r->shared.reason, sizeof r->shared.reason, "%s", reason);
     __atomic_store_n(&r->shared.loss, 2, __ATOMIC_RELEASE);
-    wake_if_sleeping(r);
+    reactor_wake(r);
 }
 
 void reactor_all_run(struct reactor *r)
@@ -549,7 +532,7 @@ void reactor_stop(struct reactor *r)
 {
     if (!r->started) return;
     __atomic_store_n(&r->shared.stopping, 1, __ATOMIC_RELEASE);
-    wake_if_sleeping(r);
+    reactor_wake(r);
     pthread_join(r->thread, NULL);
     r->started = false;
 }

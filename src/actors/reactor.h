@@ -3,13 +3,11 @@
  * the links, lets the shard serve them, sends the results, and sleeps when there is nothing to do.
  *
  * A turn handles everything that has arrived, then sends what it produced for each peer, except
- * what can wait (outbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
- * it sleeps in its ring and costs nothing. A post wakes a sleeping reactor once, and does not wake
- * a polling one. If there are more threads than cores, a polling reactor yields its core in each
- * turn, so that it does not starve the worker for which it waits. If that is the only worker of a
- * node of one shard, all of whose links go through memory, it takes the shard's turns itself while
- * it waits, and the thread sleeps (turn.h). The ring is the thread's: for what needs it, is due
- * before it would wake, or is left to do, it is woken.
+ * what can wait (mailbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
+ * it sleeps in its ring. If there are more threads than cores, it yields its core between polls, so
+ * that it does not starve the worker for which it waits. If that is the only worker of a node of one
+ * shard, all of whose links go through common memory, it takes the shard's turns itself while it
+ * waits, and the thread sleeps (turn.h); for what needs the ring the thread is woken.
  *
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
  *           reactor_lose from any
@@ -25,7 +23,6 @@
 #include "actors/actor.h"
 #include "base/pinning.h"
 #include "net/link.h"
-#include "actors/actor.h"
 #include "protocol/request.h"
 #include "store/store.h"
 
@@ -33,9 +30,8 @@ struct reactor;
 
 #define REACTOR_SPIN_NS UINT64_C(50000)
 #define REACTOR_GOODBYE_NS UINT64_C(1000000000)
-/* Processor time to send a frame and receive one, including the kernel: half of what a round trip
- * of TCP takes between two polling processes. It is a constant because measuring it would include
- * other threads on this processor. */
+/* Processor time to send a frame and receive one: half of what a round trip of TCP takes between two
+ * polling processes. Measuring it here would include other threads on this processor. */
 #define REACTOR_ROUND_NS UINT64_C(4200)
 /* Processor time for a KiB, sent or received: half of what both take in bulk, with large frames. */
 #define REACTOR_KIB_NS UINT64_C(230)
@@ -48,18 +44,16 @@ struct reactor_config {
     double peer_timeout_s;
     struct pinning_place place; /* of the thread */
     bool yields;                /* a worker may need this core */
-    /* A worker's request is done, with 0 or a negative errno. Called on the reactor's thread; must
-     * not wait. */
+    /* On the reactor's thread; must not wait. A worker's request is done, with 0 or a negative errno;
+     * a link has found that a node is lost. */
     void (*completed)(struct request *, int rc);
-    /* A link has found that a node is lost. Called on the reactor's thread; must not wait. */
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;
 };
 
-/* Returns 0, or a negative errno with the sentence in locus_error(); on failure it closes the
- * sockets that it has not taken over. *out, which is NULL if there was no memory, must be ended and
- * freed in either case: the store knows its shard, and other shards wait for every shard that the
- * store knows. */
+/* Returns 0, or a negative errno with the sentence; then it closes the sockets that it has not taken
+ * over. *out, which is NULL if there was no memory, must be ended and freed in either case: other
+ * shards wait for every shard that the store knows. */
 int reactor_open(const struct reactor_config *, struct reactor **out);
 int reactor_start(struct reactor *);
 /* All other nodes have started, too: from now on a peer that was never heard counts as silent. Any
@@ -71,8 +65,7 @@ void reactor_stop(struct reactor *);
 void reactor_fini(struct reactor *);
 void reactor_free(struct reactor *); /* NULL is allowed */
 
-/* Passes a request to the shard; wakes the reactor if it sleeps. On the thread of the request's
- * worker. */
+/* Passes a request to the shard, on the thread of its worker. */
 void reactor_post(struct reactor *, struct request *);
 
 /* A worker that waits for the only shard of its node: begins before it posts what it waits for;
@@ -87,12 +80,12 @@ void reactor_help_end(struct reactor *);
 void reactor_wake(struct reactor *);
 
 /* Node `rank` was lost: from now on all requests fail with -ECONNRESET, and the other peers are
- * told why we leave. Any thread, never waits; only the first call has an effect. */
+ * told why we leave. Any thread; only the first call has an effect. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
 /* Its shard, for what any thread may read of it. */
 const struct shard *reactor_shard(const struct reactor *);
-/* Adds what the link to a peer has counted: nothing for ourselves. Its load: zeros. Any thread. */
+/* What the link to a peer has counted, and its load: of ourselves zeros. Any thread. */
 void reactor_add_link(const struct reactor *, unsigned peer, struct link_stats *to);
 struct link_load reactor_load(const struct reactor *, unsigned peer);
 /* Of its thread: processor time, 0 unless it runs; how often it has gone to sleep; bytes of buffers

@@ -255,7 +255,10 @@ static inline __attribute__((always_inline)) struct partition *usual_partition(
     return __builtin_expect(is_one_key(w, keys, n, values), 1) ? worker_only(w) : NULL;
 }
 
-/* -EAGAIN: not so, or nothing was done. */
+/* Several keys, one with an operation of ours under way, a push whose step must be counted. */
+enum { NOT_SO_EASY = -EINPROGRESS };
+
+/* -EAGAIN: the row is not here, or the owner has to do it. Nothing was done then. */
 static inline __attribute__((always_inline)) int access_one(const locus_worker *w,
                                                             enum request_kind kind, locus_key key,
                                                             float *values)
@@ -266,9 +269,21 @@ static inline __attribute__((always_inline)) int access_one(const locus_worker *
                                  : row_read_alone(s, values, w->copies);
     if (kind == REQUEST_PUSH && s.partition->optimizer && row_step_own(s, NULL, NULL, values))
         return COUNT_LOCAL;
-    if (kind == REQUEST_PUSH && w->store->counts_steps) return -EAGAIN;
+    if (kind == REQUEST_PUSH && w->store->counts_steps) return NOT_SO_EASY;
     if (!worker_only(w) && s.partition->home) row_fetch_to_write(s);
     return row_write_by(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, w->copies);
+}
+
+/* One key, whose row was not here a moment ago: nobody looks again. */
+static int access_elsewhere(locus_worker *w, enum request_kind kind, const locus_key *key,
+                            float *values)
+{
+    struct operations *all = &w->operations;
+    if (is_in_section(w)) return call_in_section(call_name[kind]);
+    count_access(w, kind, 0, 0, 1);
+    struct operation *op = operation_begin(all);
+    operation_add(all, op, kind, keyspace_shard(&w->store->keyspace, *key), *key, values);
+    return call_name_loss(w, operation_run(all, op));
 }
 
 /* What is not so easy: of one key the row alone, if it is here all the same. */
@@ -277,8 +292,10 @@ static inline __attribute__((always_inline)) int access_any(locus_worker *w, enu
                                                             float *values)
 {
     if (!w) return n == 0 ? 0 : call_no_worker(call_name[kind]);
-    int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : -EAGAIN;
-    if (__builtin_expect(done < 0, 0)) return access_rows(w, kind, keys, n, values);
+    int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : NOT_SO_EASY;
+    if (__builtin_expect(done < 0, 0))
+        return done == -EAGAIN && w->missed ? access_elsewhere(w, kind, keys, values)
+                                            : access_rows(w, kind, keys, n, values);
     count_access(w, kind, done == COUNT_LOCAL, done == COUNT_REPLICA, 0);
     return 0;
 }

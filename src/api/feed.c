@@ -1,6 +1,5 @@
 #include "api/feed.h"
 
-#include "base/closed.h"
 #include "base/error.h"
 #include "base/sync.h"
 

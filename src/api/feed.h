@@ -1,7 +1,7 @@
 /*
  * feed.h - a feed, for its thread and for simulations, which have a fiber instead.
  *
- * Callers   locus_train.h; feed_run: the thread
+ * Callers   locus_feed_open; feed_run: the thread
  * Memory    its own; portions are the program's
  * Waiting   feed_run for room, locus_feed_next() for a portion, locus_feed_close() for feed_run
  * Life      locus_feed_open ... locus_feed_close
@@ -9,7 +9,7 @@
 #ifndef LOCUS_API_FEED_H
 #define LOCUS_API_FEED_H
 
-#include "locus_train.h"
+#include "locus.h"
 
 #include <pthread.h>
 

@@ -1,23 +1,21 @@
 #include "worker/call.h"
 
-#include "base/closed.h"
 #include "base/error.h"
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "base/process.h"
 #include "checkpoint/stages.h"
-#include "cluster/message.h"
 #include "cluster/environment.h"
-#include "cluster/streams.h"
-#include "net/carrier.h"
+#include "cluster/hub.h"
+#include "cluster/message.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
 #include "observe/trace.h"
-#include "protocol/config.h"
-#include "worker/figures.h"
+#include "protocol/plan.h"
 
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,15 +165,6 @@ static int share_progress(locus *n, unsigned shards)
     return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
 }
 
-static int open_trace(locus *n)
-{
-    const struct trace_config c = {.store = &n->store,
-                                   .rank = (unsigned)n->rank,
-                                   .nodes = (unsigned)n->size,
-                                   .technique = n->plan.technique->name};
-    return trace_open(&c, &n->trace);
-}
-
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
@@ -221,6 +210,26 @@ static int open_store(const struct locus_config *c, locus *n)
     return rc || !may_copy ? rc : copies_open(&n->store, c->workers);
 }
 
+/* Words with commas between them. */
+static int read_lab(struct lab *lab)
+{
+    enum { WORD_BYTES = 32 };
+    const char *text = getenv("LOCUS_LAB");
+    for (size_t length; text && *text; text += length + (text[length] == ',')) {
+        char word[WORD_BYTES], rest;
+        length = strcspn(text, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        bool is_immediate = strcmp(word, "immediate") == 0, is_tcp = strcmp(word, "tcp") == 0;
+        lab->is_immediate |= is_immediate;
+        lab->is_tcp_only |= is_tcp;
+        if (is_immediate || is_tcp || !*word) continue;
+        if (sscanf(word, "rounds=%u%c", &lab->rounds, &rest) != 1 || lab->rounds == 0)
+            return error_set(-EINVAL, "LOCUS_LAB has \"%s\": lab/README.md says what there is",
+                             word);
+    }
+    return 0;
+}
+
 static int open_node(const struct locus_config *c, locus *n)
 {
     size_t bytes = c->workers * sizeof *n->worker;
@@ -233,13 +242,13 @@ static int open_node(const struct locus_config *c, locus *n)
     n->workers = c->workers;
     unsigned keep;
     int metrics = -1, rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
-    if (rc == 0) rc = lab_read(&n->plan.lab);
+    if (rc == 0) rc = read_lab(&n->plan.lab);
     if (rc == 0 && n->size > 1) rc = streams_prepare();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
-    if (rc == 0) rc = open_trace(n);
+    if (rc == 0) rc = trace_open(&n->store, n->plan.technique->name, &n->trace);
     if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0 || n->trace);
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) rc = journal_start(n->journal, n);

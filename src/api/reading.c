@@ -1,7 +1,7 @@
 /* Rows in place: changes, read sections, views. */
 #include "base/error.h"
 #include "worker/call.h"
-#include "locus_train.h"
+#include "locus.h"
 
 #include <errno.h>
 

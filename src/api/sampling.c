@@ -128,7 +128,7 @@ int locus_distribution_seed_worker(locus_distribution *d, int worker, uint64_t s
     if (worker < 0 || (unsigned)worker >= d->streams)
         return error_set(-EINVAL, "%s: worker %d is not one of the node's %u", call, worker,
                          d->streams);
-    stream_reseed(&d->stream[worker], seed, d->rank, (unsigned)worker);
+    stream_seed(&d->stream[worker], seed, d->rank, (unsigned)worker);
     return 0;
 }
 

@@ -1,10 +1,7 @@
 /* Workers and loaders open and close; intents and clocks; collectives. */
 #include "api/parts.h"
-#include "base/closed.h"
 #include "base/error.h"
 #include "worker/call.h"
-#include "worker/figures.h"
-#include "worker/signaling.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -167,7 +164,7 @@ locus_clock locus_advance_clock(locus_worker *w)
         __atomic_store_n(&w->clock, now, __ATOMIC_RELAXED);
         return now;
     }
-    __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
+    __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* node.h says why */
     signaling_advance(w, now);
     return now;
 }

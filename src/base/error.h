@@ -1,12 +1,14 @@
 /*
- * error.h - the sentence behind a failed call.
+ * error.h - the sentence behind a failed call, and the memory of closed handles.
  *
- * Memory    one buffer a thread, static
- * Waiting   never
- * Life      none: a thread's message stands until its next failure
+ * Memory    one buffer a thread, static; CLOSED_BYTES_MAX, and the last handle
+ * Waiting   closed_keep for a lock that is held for a moment
+ * Life      the process's: a thread's message stands until its next failure
  */
 #ifndef LOCUS_BASE_ERROR_H
 #define LOCUS_BASE_ERROR_H
+
+#include <stddef.h>
 
 /* Makes the printf-style sentence the calling thread's last message, and returns `rc`, so that a
  * failure takes one line. */
@@ -20,5 +22,13 @@ _Noreturn void error_bug(const char *file, int line, const char *sentence) __att
     do { \
         if (__builtin_expect(!(condition), 0)) error_bug(__FILE__, __LINE__, sentence); \
     } while (0)
+
+/* A program that uses a handle after it has closed it shall hear so, and not crash. So the handle,
+ * which says that it is closed, is kept for a while: until CLOSED_MAX others were closed, or those
+ * that were closed later take more than CLOSED_BYTES_MAX. */
+enum { CLOSED_MAX = 256, CLOSED_BYTES_MAX = 1 << 20 };
+
+/* Takes over `handle`, of malloc(), and what `more` points to (NULL: nothing): `bytes` together. */
+void closed_keep(void *handle, void *more, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * figures.h - what a node counts: a row a figure. From these tables are made the structs in which
- * shards, links and workers count, their sums and struct locus_stats (worker/figures.h), the metrics,
+ * shards, links and workers count, their sums and struct locus_stats (worker/node.h), the metrics,
  * and the lines of a report.
  *
  * A row is F(to, field, report, shown, metric, label, help):
@@ -11,12 +11,17 @@
  *   metric  its name there, with its unit; a counter's ends with _total. Rows of the same name
  *           stand together and differ by `label`; the first one's help is that of all
  *
- * Who adds a counter adds a row, and counts where it happens.
+ * Who adds a counter adds a row, and counts where it happens. Durations are counted in histograms.
  *
- * Life      none
+ * Callers   a histogram: one thread adds, any thread reads
+ * Memory    the caller's
+ * Waiting   never
+ * Life      of a histogram: zeros, histogram_add, histogram_sum
  */
 #ifndef LOCUS_BASE_FIGURES_H
 #define LOCUS_BASE_FIGURES_H
+
+#include "locus.h"
 
 /* What cannot change with a technique, or on a cluster of one, is left out. */
 enum figure_shown {
@@ -105,5 +110,36 @@ enum figure_shown {
     F(STATS, calls_waited_s, "waits_s", FIGURE_NEVER, NULL, NULL, NULL)
 
 #define FIGURE_FIELD(to, field, ...) uint64_t field;
+
+/* A bucket is a power of two of nanoseconds. */
+
+static inline unsigned histogram_bucket(uint64_t ns)
+{
+    unsigned bucket = ns < 2 ? 0 : 63 - (unsigned)__builtin_clzll(ns);
+    return bucket < LOCUS_HISTOGRAM_BUCKETS ? bucket : LOCUS_HISTOGRAM_BUCKETS - 1;
+}
+
+static inline void histogram_add(struct locus_histogram *h, uint64_t ns)
+{
+    unsigned bucket = histogram_bucket(ns);
+    __atomic_store_n(&h->count[bucket], h->count[bucket] + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->sum, h->sum + ns, __ATOMIC_RELAXED);
+}
+
+/* Adds what `from` has counted so far. */
+static inline void histogram_sum(struct locus_histogram *to, const struct locus_histogram *from)
+{
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++)
+        to->count[i] += __atomic_load_n(&from->count[i], __ATOMIC_RELAXED);
+    to->sum += __atomic_load_n(&from->sum, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t histogram_count(const struct locus_histogram *h)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++)
+        count += __atomic_load_n(&h->count[i], __ATOMIC_RELAXED);
+    return count;
+}
 
 #endif

@@ -35,14 +35,11 @@ static void gain(float *to, const float *was, const float *now, size_t n, bool a
     }
 }
 
-floats_add_fn *floats_add_best(void)
-{
-    return add;
-}
+static const struct floats_loops plain = {add, gain};
 
-floats_gain_fn *floats_gain_best(void)
+const struct floats_loops *floats_best(void)
 {
-    return gain;
+    return &plain;
 }
 
 #else
@@ -88,31 +85,24 @@ floats_gain_fn *floats_gain_best(void)
         for (; i < n; i++) to[i] = (adds ? to[i] : 0) + gain_of(was[i], now[i]); \
     }
 
-ADD(add_16_bytes, , 16)
-GAIN(gain_16_bytes, , 16)
+#define LOOPS(BYTES, target) \
+    ADD(add_##BYTES, target, BYTES) \
+    GAIN(gain_##BYTES, target, BYTES) \
+    static const struct floats_loops loops_##BYTES = {add_##BYTES, gain_##BYTES};
+
+LOOPS(16, )
 #if defined(__x86_64__)
-ADD(add_32_bytes, __attribute__((target("avx2"))), 32)
-GAIN(gain_32_bytes, __attribute__((target("avx2"))), 32)
-ADD(add_64_bytes, __attribute__((target("avx512f"))), 64)
-GAIN(gain_64_bytes, __attribute__((target("avx512f"))), 64)
+LOOPS(32, __attribute__((target("avx2"))))
+LOOPS(64, __attribute__((target("avx512f"))))
 #endif
 
-floats_add_fn *floats_add_best(void)
+const struct floats_loops *floats_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return add_64_bytes;
-    if (__builtin_cpu_supports("avx2")) return add_32_bytes;
+    if (__builtin_cpu_supports("avx512f")) return &loops_64;
+    if (__builtin_cpu_supports("avx2")) return &loops_32;
 #endif
-    return add_16_bytes;
-}
-
-floats_gain_fn *floats_gain_best(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return gain_64_bytes;
-    if (__builtin_cpu_supports("avx2")) return gain_32_bytes;
-#endif
-    return gain_16_bytes;
+    return &loops_16;
 }
 
 #endif

@@ -28,9 +28,13 @@ typedef void floats_add_fn(float *to, const float *from, size_t n);
  * the new value. */
 typedef void floats_gain_fn(float *to, const float *was, const float *now, size_t n, bool adds);
 
-/* The widest versions that this processor runs. */
-floats_add_fn *floats_add_best(void);
-floats_gain_fn *floats_gain_best(void);
+struct floats_loops {
+    floats_add_fn *add;
+    floats_gain_fn *gain;
+};
+
+/* The widest that this processor runs. */
+const struct floats_loops *floats_best(void);
 
 enum { FLOATS_FEW = 32 }; /* in a row that is copied without a call */
 

@@ -31,8 +31,7 @@ struct known {
     struct chunk *chunk;
 };
 
-/* One at a time changes the kinds of pages. */
-static pthread_mutex_t kinds = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t kinds = PTHREAD_MUTEX_INITIALIZER; /* of pages: one at a time changes them */
 /* of this process: huge chunks without huge ones before them */
 static size_t islands;
 
@@ -51,11 +50,6 @@ static size_t chunks_in(size_t bytes)
     return round_up(bytes, MEMORY_CHUNK_BYTES) / MEMORY_CHUNK_BYTES;
 }
 
-static size_t known_bytes(size_t count)
-{
-    return count * (CHUNK_PAGES / 8 + sizeof(struct chunk));
-}
-
 static struct known known_of(void *memory, size_t bytes)
 {
     size_t count = chunks_in(bytes);
@@ -67,7 +61,8 @@ static size_t reserved_bytes(size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), count = chunks_in(bytes);
     if (!has_chunks(bytes)) return round_up(bytes ? bytes : 1, page);
-    return count * MEMORY_CHUNK_BYTES + round_up(known_bytes(count), page);
+    return count * MEMORY_CHUNK_BYTES +
+           round_up(count * (CHUNK_PAGES / 8 + sizeof(struct chunk)), page);
 }
 
 static void *map(size_t bytes)
@@ -101,20 +96,16 @@ static size_t huge_neighbours(struct known k, size_t i)
     return (i > 0 && k.chunk[i - 1].is_huge) + (i + 1 < k.count && k.chunk[i + 1].is_huge);
 }
 
-static bool allow(char *at, struct known k, size_t i)
-{
-    size_t neighbours = huge_neighbours(k, i);
-    if (k.chunk[i].is_huge || (neighbours == 0 && islands >= ISLANDS_MAX)) return false;
-    if (madvise(at, MEMORY_CHUNK_BYTES, MADV_HUGEPAGE)) return false;
-    islands += 1 - neighbours;
-    __atomic_store_n(&k.chunk[i].is_huge, 1, __ATOMIC_RELAXED);
-    return true;
-}
-
 static void make_huge(char *at, struct known k, size_t i)
 {
     pthread_mutex_lock(&kinds);
-    bool is_allowed = allow(at, k, i);
+    size_t neighbours = huge_neighbours(k, i);
+    bool is_allowed = !k.chunk[i].is_huge && (neighbours > 0 || islands < ISLANDS_MAX) &&
+                      madvise(at, MEMORY_CHUNK_BYTES, MADV_HUGEPAGE) == 0;
+    if (is_allowed) {
+        islands += 1 - neighbours;
+        __atomic_store_n(&k.chunk[i].is_huge, 1, __ATOMIC_RELAXED);
+    }
     pthread_mutex_unlock(&kinds);
     /* Older kernels do it by themselves later. */
     if (is_allowed) madvise(at, MEMORY_CHUNK_BYTES, MADV_COLLAPSE);
@@ -137,11 +128,6 @@ static bool is_dense(const struct chunk *c)
     return __atomic_load_n(&c->touched, __ATOMIC_RELAXED) >= DENSE_PAGES;
 }
 
-static bool is_known(const uint64_t *word, size_t page)
-{
-    return __atomic_load_n(word, __ATOMIC_RELAXED) >> page % 64 & 1;
-}
-
 static void touch_page(char *memory, struct known k, size_t page)
 {
     uint64_t bit = UINT64_C(1) << page % 64;
@@ -160,9 +146,10 @@ void memory_touched(void *memory, size_t bytes, const void *from, size_t count)
     if (!has_chunks(bytes)) return;
     size_t first = (size_t)((const char *)from - (char *)memory), last = first + count - 1;
     struct known k = known_of(memory, bytes);
-    for (size_t page = first / PAGE_BYTES; page <= last / PAGE_BYTES; page++)
-        if (__builtin_expect(!is_known(&k.touched[page / 64], page), 0))
-            touch_page(memory, k, page);
+    for (size_t page = first / PAGE_BYTES; page <= last / PAGE_BYTES; page++) {
+        uint64_t word = __atomic_load_n(&k.touched[page / 64], __ATOMIC_RELAXED);
+        if (__builtin_expect(!(word >> page % 64 & 1), 0)) touch_page(memory, k, page);
+    }
 }
 
 /* Some of its pages were given back: it begins anew. */
@@ -187,17 +174,15 @@ void memory_discard(void *memory, size_t bytes, void *from, size_t count)
     madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-static void leave_islands(struct known k)
-{
-    pthread_mutex_lock(&kinds);
-    for (size_t i = 0; i < k.count; i++)
-        islands -= k.chunk[i].is_huge && (i == 0 || !k.chunk[i - 1].is_huge);
-    pthread_mutex_unlock(&kinds);
-}
-
 void memory_release(void *memory, size_t bytes)
 {
     if (!memory) return;
-    if (has_chunks(bytes)) leave_islands(known_of(memory, bytes));
+    if (has_chunks(bytes)) {
+        struct known k = known_of(memory, bytes);
+        pthread_mutex_lock(&kinds);
+        for (size_t i = 0; i < k.count; i++)
+            islands -= k.chunk[i].is_huge && (i == 0 || !k.chunk[i - 1].is_huge);
+        pthread_mutex_unlock(&kinds);
+    }
     munmap(memory, reserved_bytes(bytes));
 }

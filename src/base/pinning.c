@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert((int)PINNING_UNITS_MAX == CPU_SETSIZE,
-               "pinning_apply can name every unit of a machine");
+_Static_assert((int)PINNING_UNITS_MAX == CPU_SETSIZE, "every unit of a machine can be named");
 
 /* ---- the machine ---- */
 
@@ -33,8 +32,7 @@ static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
     return nearest ? nearest : hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, 0);
 }
 
-/* The index of the NUMA node that the kernel calls `number`; a new one if it was not seen
- * before. */
+/* The index of the NUMA node that the kernel calls `number`, seen before or not. */
 static unsigned numa_index(struct pinning_machine *m, unsigned number)
 {
     for (unsigned i = 0; i < m->numa_nodes; i++)
@@ -43,65 +41,29 @@ static unsigned numa_index(struct pinning_machine *m, unsigned number)
     return m->numa_nodes++;
 }
 
-static void add_core(struct pinning_machine *m, unsigned numa_number)
-{
-    unsigned numa = numa_index(m, numa_number);
-    m->core[m->cores++] =
-        (struct pinning_core){.socket = (uint16_t)(m->sockets - 1), .numa = (uint16_t)numa};
-}
-
-static void add_unit(struct pinning_machine *m, unsigned number)
-{
-    struct pinning_core *c = &m->core[m->cores - 1];
-    if (c->units == PINNING_SIBLINGS_MAX) return;
-    c->unit[c->units++] = (uint16_t)number;
-    m->units++;
-}
-
-/* The core or socket of a unit; `otherwise` where a virtual machine shows none. */
-static hwloc_obj_t parent(hwloc_topology_t t, hwloc_obj_type_t type, hwloc_obj_t pu,
-                          hwloc_obj_t otherwise)
-{
-    hwloc_obj_t found = hwloc_get_ancestor_obj_by_type(t, type, pu);
-    return found ? found : otherwise;
-}
-
 /* hwloc lists units in the order of the tree: the units of a core are consecutive, and so are the
- * cores of a NUMA node or socket. */
+ * cores of a NUMA node or socket. A virtual machine may show no cores or sockets. */
 static void add_units(struct pinning_machine *m, hwloc_topology_t t, hwloc_const_bitmap_t allowed)
 {
     hwloc_obj_t last_socket = NULL, last_core = NULL;
     for (hwloc_obj_t pu = NULL; (pu = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_PU, pu));) {
         if (pu->os_index >= PINNING_UNITS_MAX || !hwloc_bitmap_isset(allowed, pu->os_index))
             continue;
-        hwloc_obj_t socket = parent(t, HWLOC_OBJ_PACKAGE, pu, hwloc_get_root_obj(t));
-        hwloc_obj_t core = parent(t, HWLOC_OBJ_CORE, pu, pu);
-        if (socket != last_socket) m->sockets++;
-        if (core != last_core) add_core(m, numa_of(t, pu)->os_index);
-        add_unit(m, pu->os_index);
+        hwloc_obj_t socket = hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_PACKAGE, pu);
+        hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_CORE, pu);
+        if (!core) core = pu;
+        if (socket != last_socket || m->sockets == 0) m->sockets++;
+        if (core != last_core)
+            m->core[m->cores++] =
+                (struct pinning_core){.socket = (uint16_t)(m->sockets - 1),
+                                      .numa = (uint16_t)numa_index(m, numa_of(t, pu)->os_index)};
         last_socket = socket;
         last_core = core;
+        struct pinning_core *c = &m->core[m->cores - 1];
+        if (c->units == PINNING_SIBLINGS_MAX) continue;
+        c->unit[c->units++] = (uint16_t)pu->os_index;
+        m->units++;
     }
-}
-
-/* Takes the topology over. */
-static int build(struct pinning_machine *m, hwloc_topology_t t, hwloc_const_bitmap_t allowed)
-{
-    add_units(m, t, allowed);
-    if (m->numa_nodes > 1)
-        m->topology = t;
-    else
-        hwloc_topology_destroy(t);
-    return m->cores
-               ? 0
-               : error_set(-ENODEV, "this process may use none of the machine's processing units");
-}
-
-static int topology_failed(hwloc_topology_t t, hwloc_bitmap_t allowed, int rc, const char *what)
-{
-    hwloc_bitmap_free(allowed);
-    if (t) hwloc_topology_destroy(t);
-    return error_set(rc, "%s: %s", what, strerror(-rc));
 }
 
 /* What of the allowed units some thread of the process is bound to; all when that is not known. */
@@ -118,19 +80,24 @@ static int load(struct pinning_machine *m, const char *made_up, const char *list
     hwloc_topology_t t = NULL;
     memset(m, 0, sizeof *m);
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
-    if (!allowed || hwloc_topology_init(&t) != 0) return topology_failed(t, allowed, -ENOMEM, what);
-    if (made_up && hwloc_topology_set_synthetic(t, made_up) != 0)
-        return topology_failed(t, allowed, -EINVAL, what);
+    int rc = allowed && hwloc_topology_init(&t) == 0 ? 0 : -ENOMEM;
+    if (rc == 0 && made_up && hwloc_topology_set_synthetic(t, made_up) != 0) rc = -EINVAL;
     errno = 0;
-    if (hwloc_topology_load(t) != 0)
-        return topology_failed(t, allowed, errno ? -errno : -ENODEV, what);
-    if (!list)
-        restrict_to_affinity(t, allowed);
-    else if (hwloc_bitmap_list_sscanf(allowed, list) != 0)
-        return topology_failed(t, allowed, -EINVAL, list);
-    int rc = build(m, t, allowed);
+    if (rc == 0 && hwloc_topology_load(t) != 0) rc = errno ? -errno : -ENODEV;
+    if (rc == 0 && list) {
+        rc = hwloc_bitmap_list_sscanf(allowed, list) ? -EINVAL : 0;
+        what = list;
+    }
+    if (rc == 0 && !list) restrict_to_affinity(t, allowed);
+    if (rc == 0) add_units(m, t, allowed);
     hwloc_bitmap_free(allowed);
-    return rc;
+    if (m->numa_nodes > 1)
+        m->topology = t;
+    else if (t)
+        hwloc_topology_destroy(t);
+    if (rc) return error_set(rc, "%s: %s", what, strerror(-rc));
+    if (m->cores) return 0;
+    return error_set(-ENODEV, "this process may use none of the machine's processing units");
 }
 
 int pinning_machine_load(struct pinning_machine *m, const char *made_up, const char *list)
@@ -149,16 +116,6 @@ void pinning_machine_fini(struct pinning_machine *m)
     memset(m, 0, sizeof *m);
 }
 
-/* ---- slices: the cores of one node of several on this host ---- */
-
-/* The core at which slice `k` of `nodes` begins, and slice k-1 ends. */
-typedef unsigned cut_fn(const struct pinning_machine *, unsigned nodes, unsigned k);
-
-static unsigned even_cut(const struct pinning_machine *m, unsigned nodes, unsigned k)
-{
-    return (unsigned)((uint64_t)k * m->cores / nodes);
-}
-
 unsigned pinning_socket(const struct pinning_machine *m, unsigned nodes, unsigned index,
                         uint16_t unit[PINNING_UNITS_MAX])
 {
@@ -170,6 +127,9 @@ unsigned pinning_socket(const struct pinning_machine *m, unsigned nodes, unsigne
     return count;
 }
 
+/* ---- slices: the cores of one node of several on this host ---- */
+
+/* Of a NUMA node or socket. */
 static bool is_border(const struct pinning_machine *m, unsigned core)
 {
     if (core == 0 || core == m->cores) return true;
@@ -178,50 +138,33 @@ static bool is_border(const struct pinning_machine *m, unsigned core)
     return c[0].numa != c[-1].numa || c[0].socket != c[-1].socket;
 }
 
-/* Two cuts are a slice apart, and each moves by at most a quarter of it. So they stay in order, and
- * no slice becomes empty. */
-static unsigned aligned_cut(const struct pinning_machine *m, unsigned nodes, unsigned k)
+/* The core at which slice `k` begins, and slice k-1 ends. Two even cuts are a slice apart, and to
+ * be aligned each moves by at most a quarter of it: so they stay in order, and no slice is empty. */
+static unsigned cut(const struct pinning_machine *m, unsigned nodes, unsigned k, bool is_aligned)
 {
-    unsigned cut = even_cut(m, nodes, k), reach = m->cores / nodes / 4;
-    for (unsigned d = 0; d <= reach; d++) {
-        if (is_border(m, cut - d)) return cut - d;
-        if (is_border(m, cut + d)) return cut + d;
+    unsigned even = (unsigned)((uint64_t)k * m->cores / nodes), reach = m->cores / nodes / 4;
+    for (unsigned d = 0; is_aligned && d <= reach; d++) {
+        if (is_border(m, even - d)) return even - d;
+        if (is_border(m, even + d)) return even + d;
     }
-    return cut;
+    return even;
 }
 
-/* How well a node's threads fit into a slice. */
+/* How well a node's threads fit into its slice: that of the node which has it worst. */
 enum fit { FIT_NOT, FIT_UNITS, FIT_CORES };
 
-static enum fit slice_fit(const struct pinning_machine *m, unsigned first, unsigned end,
-                          unsigned threads)
-{
-    unsigned units = 0;
-    for (unsigned c = first; c < end; c++) units += m->core[c].units;
-    if (threads <= end - first) return FIT_CORES;
-    return threads <= units ? FIT_UNITS : FIT_NOT;
-}
-
-/* That of the node which has it worst. */
-static enum fit worst_fit(const struct pinning_machine *m, cut_fn *cut, unsigned nodes,
-                          unsigned threads)
+static enum fit worst_fit(const struct pinning_machine *m, unsigned nodes, unsigned threads,
+                          bool is_aligned)
 {
     enum fit worst = FIT_CORES;
-    for (unsigned k = 0; k < nodes && worst != FIT_NOT; k++) {
-        enum fit f = slice_fit(m, cut(m, nodes, k), cut(m, nodes, k + 1), threads);
-        if (f < worst) worst = f;
+    for (unsigned k = 0; k < nodes; k++) {
+        unsigned first = cut(m, nodes, k, is_aligned), end = cut(m, nodes, k + 1, is_aligned);
+        unsigned units = 0;
+        for (unsigned c = first; c < end; c++) units += m->core[c].units;
+        if (threads > units) return FIT_NOT;
+        if (threads > end - first) worst = FIT_UNITS;
     }
     return worst;
-}
-
-/* Aligned slices unless even ones fit better; and how well the chosen ones do. */
-static cut_fn *choose_cut(const struct pinning_machine *m, unsigned nodes, unsigned threads,
-                          enum fit *fit)
-{
-    enum fit even = worst_fit(m, even_cut, nodes, threads),
-             aligned = worst_fit(m, aligned_cut, nodes, threads);
-    *fit = even > aligned ? even : aligned;
-    return even > aligned ? even_cut : aligned_cut;
 }
 
 /* ---- threads onto the cores of a slice ---- */
@@ -282,49 +225,35 @@ static struct pinning_place occupy(struct occupancy *o, unsigned core, enum kind
 
 static void seat_all(struct occupancy *o, struct pinning_plan *p)
 {
-    unsigned core[LOCUS_SHARDS_MAX];
-    for (unsigned s = 0; s < p->shards; s++) {
+    unsigned core[LOCUS_SHARDS_MAX], shards = p->shards;
+    for (unsigned s = 0; s < shards; s++) {
         core[s] = choose_core(o, SHARD);
         p->shard[s] = occupy(o, core[s], SHARD);
     }
     for (unsigned w = 0; w < p->workers; w++)
         p->worker[w] = occupy(o, choose_core(o, WORKER), WORKER);
     p->has_own_core = true;
-    for (unsigned s = 0; s < p->shards; s++) p->has_own_core &= threads_on(o, core[s]) == 1;
+    for (unsigned s = 0; s < shards; s++) p->has_own_core &= threads_on(o, core[s]) == 1;
 }
-
-static void seat_nobody(struct pinning_plan *p)
-{
-    const struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE};
-    for (unsigned s = 0; s < p->shards; s++) p->shard[s] = nowhere;
-    for (unsigned w = 0; w < p->workers; w++) p->worker[w] = nowhere;
-}
-
-/* ---- the plan ---- */
 
 void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned our_index,
                   unsigned shards, unsigned workers, struct pinning_plan *out)
 {
-    INVARIANT(nodes_here > 0 && our_index < nodes_here,
-              "a plan was asked for a node that is not here");
-    INVARIANT(shards >= 1 && shards <= LOCUS_SHARDS_MAX && workers <= LOCUS_WORKERS_MAX,
-              "a plan was asked for more shards or workers than may be");
-    memset(out, 0, sizeof *out);
-    out->shards = shards;
-    out->workers = workers;
-
-    enum fit fit;
-    cut_fn *cut = choose_cut(m, nodes_here, shards + workers, &fit);
-    struct occupancy o = {.machine = m, .first = cut(m, nodes_here, our_index)};
-    o.end = cut(m, nodes_here, our_index + 1);
-    out->first_core = o.first;
-    out->cores = o.end - o.first;
-    out->is_oversubscribed = fit == FIT_NOT;
-
-    if (out->is_oversubscribed)
-        seat_nobody(out);
-    else
-        seat_all(&o, out);
+    const struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE};
+    /* Aligned slices unless even ones fit better. */
+    enum fit even = worst_fit(m, nodes_here, shards + workers, false),
+             aligned = worst_fit(m, nodes_here, shards + workers, true);
+    struct occupancy o = {.machine = m,
+                          .first = cut(m, nodes_here, our_index, aligned >= even),
+                          .end = cut(m, nodes_here, our_index + 1, aligned >= even)};
+    *out = (struct pinning_plan){.shards = shards,
+                                 .workers = workers,
+                                 .first_core = o.first,
+                                 .cores = o.end - o.first,
+                                 .is_oversubscribed = even == FIT_NOT && aligned == FIT_NOT};
+    for (unsigned s = 0; s < shards; s++) out->shard[s] = nowhere;
+    for (unsigned w = 0; w < workers; w++) out->worker[w] = nowhere;
+    if (!out->is_oversubscribed) seat_all(&o, out);
 }
 
 unsigned pinning_choose_shards(const struct pinning_machine *m, unsigned nodes_here,
@@ -349,9 +278,9 @@ int pinning_apply(struct pinning_place place)
     CPU_ZERO(&set);
     CPU_SET((unsigned)place.unit, &set);
     int rc = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-    return rc ? error_set(-rc, "a thread cannot be bound to processing unit %d: %s", place.unit,
-                          strerror(rc))
-              : 0;
+    if (rc == 0) return 0;
+    return error_set(-rc, "a thread cannot be bound to processing unit %d: %s", place.unit,
+                     strerror(rc));
 }
 
 void pinning_shorten_slices(void)
@@ -383,15 +312,13 @@ int pinning_bind_memory(const struct pinning_machine *m, void *from, size_t byte
 {
     if (!m->topology || place.numa == PINNING_NONE || bytes == 0) return 0;
     hwloc_bitmap_t node = hwloc_bitmap_alloc();
-    if (!node) return error_set(-ENOMEM, "no memory to name a NUMA node");
+    errno = ENOMEM;
     /* Not strict: a full node sends the pages elsewhere instead of ending the process. */
-    int rc = hwloc_bitmap_only(node, (unsigned)place.numa);
-    if (rc == 0)
-        rc = hwloc_set_area_membind(m->topology, from, bytes, node, HWLOC_MEMBIND_BIND,
-                                    HWLOC_MEMBIND_BYNODESET);
-    rc = rc ? -errno : 0;
+    bool is_bound = node && hwloc_bitmap_only(node, (unsigned)place.numa) == 0 &&
+                    hwloc_set_area_membind(m->topology, from, bytes, node, HWLOC_MEMBIND_BIND,
+                                           HWLOC_MEMBIND_BYNODESET) == 0;
+    int rc = is_bound ? 0 : -errno;
     hwloc_bitmap_free(node);
-    return rc ? error_set(rc, "memory cannot be bound to NUMA node %d: %s", place.numa,
-                          strerror(-rc))
-              : 0;
+    if (rc == 0) return 0;
+    return error_set(rc, "memory cannot be bound to NUMA node %d: %s", place.numa, strerror(-rc));
 }

@@ -9,10 +9,9 @@
  *     two nodes           [      node 0         ] [       node 1          ]  a slice each
  *     their threads       w0 w1 w2 w3       s1 s0  w0 w1 w2 w3       s1 s0  4 workers, 2 shards
  *
- * A slice is a run of neighbouring cores. Shards are spread over its NUMA nodes, each on a core of
- * its own while there are enough. They take the last cores of a NUMA node, because users who bind
- * their own threads count from the first. Workers are the user's threads: for them the plan is only
- * advice.
+ * Shards are spread over the NUMA nodes of the slice, each on a core of its own while there are
+ * enough. They take the last cores of a NUMA node, because users who bind their own threads count
+ * from the first. Workers are the user's threads: for them the plan is only advice.
  *
  * Callers   the thread that opens the node; pinning_apply is for each shard's thread
  * Memory    the caller's, without pointers into it. For a machine with several NUMA nodes hwloc's
@@ -30,8 +29,7 @@
 struct hwloc_topology;
 
 enum {
-    /* what cpu_set_t can name; processing units numbered beyond are left to others */
-    PINNING_UNITS_MAX = 1024,
+    PINNING_UNITS_MAX = 1024,  /* that cpu_set_t can name; others are left to others */
     PINNING_SIBLINGS_MAX = 8,  /* hyper-threads of a core; more are left to others */
     PINNING_CORES_A_SHARD = 8, /* that pinning_choose_shards aims at */
     PINNING_SLICE_NS = 500000,
@@ -45,9 +43,8 @@ struct pinning_core {
     uint16_t unit[PINNING_SIBLINGS_MAX]; /* the kernel's numbers */
 };
 
-/* What a plan needs to know of the machine. Neighbours in the machine are neighbours here: the
- * cores of a NUMA node and of a socket are consecutive. Cores that the process may not use (cpuset,
- * affinity) are left out. */
+/* What a plan needs to know of the machine: the cores that the process may use; those of a NUMA
+ * node, and those of a socket, are consecutive. */
 struct pinning_machine {
     unsigned cores, units, numa_nodes, sockets;
     struct pinning_core core[PINNING_UNITS_MAX];
@@ -63,14 +60,13 @@ struct pinning_machine {
  * considered. Tests make up a machine, "package:2 numa:1 core:8 pu:1", of which the process may use
  * the units of a list, "0-3,8". NULL: this machine; all.
  *
- * Returns 0, or -ENOMEM, -ENODEV or the error of hwloc, with the sentence in locus_error(). The
- * machine is then empty; plans for it are allowed and pin nothing.
+ * 0, or -ENOMEM, -ENODEV or the error of hwloc, with the sentence. The machine is then empty; plans
+ * for it are allowed and pin nothing.
  */
 int pinning_machine_load(struct pinning_machine *, const char *made_up, const char *list);
 void pinning_machine_fini(struct pinning_machine *);
 
-/* Numbers are the kernel's, as taskset and numactl show them. Either both are given, or both are
- * PINNING_NONE. */
+/* Numbers are the kernel's, as taskset and numactl show them; or both are PINNING_NONE. */
 struct pinning_place {
     int unit;
     int numa;
@@ -84,21 +80,17 @@ struct pinning_plan {
      * may spin. */
     bool has_own_core;
     /* There are more threads than processing units, here or in the slice of another node: no thread
-     * is pinned, and threads that spin must yield. All nodes of the host come to the same
-     * result. */
+     * of the host is pinned, and threads that spin must yield. */
     bool is_oversubscribed;
     struct pinning_place shard[LOCUS_SHARDS_MAX];
     struct pinning_place worker[LOCUS_WORKERS_MAX]; /* advice */
 };
 
 /*
- * Fills in the plan of one node. A pure function of its arguments.
- *
- * `nodes_here` nodes (at least 1) share this machine, and we are number `our_index` of them. Nodes
- * of this host that are bound to other processing units are not counted: they see another machine.
- * There are 1 to LOCUS_SHARDS_MAX shards and at most LOCUS_WORKERS_MAX workers. If the nodes
- * differ, pass the greatest number, so that all nodes agree on whether there are enough units for
- * the threads.
+ * The plan of one node: number `our_index` of the `nodes_here`, at least 1, that share this machine.
+ * (Nodes that are bound to other processing units see another machine.) There are 1 to
+ * LOCUS_SHARDS_MAX shards and at most LOCUS_WORKERS_MAX workers; if the nodes differ, pass the
+ * greatest number, so that all agree on whether there are enough units.
  *
  * Slices differ by at most one core. There is one exception: a border within a quarter of a slice
  * of a border between NUMA nodes or sockets moves there, unless the threads of a node would no
@@ -110,10 +102,10 @@ void pinning_plan(const struct pinning_machine *, unsigned nodes_here, unsigned 
 
 /*
  * A good number of shards for a node with so many workers. Few are enough: a shard works only for
- * what is not local, one shard serves several workers, and each additional shard costs a link to
- * every peer and puts less into each message. So: one for every 8 cores of the node's slice, but no
- * more than workers; at least one for each NUMA node of the slice, so that rows can be near all
- * workers; and never more than the cores that the workers leave free, but always one.
+ * what is not local, and each additional shard costs a link to every peer and puts less into each
+ * message. So: one for every 8 cores of the node's slice, but no more than workers; at least one
+ * for each NUMA node of the slice, so that rows can be near all workers; and never more than the
+ * cores that the workers leave free, but always one.
  */
 unsigned pinning_choose_shards(const struct pinning_machine *, unsigned nodes_here,
                                unsigned workers);
@@ -124,23 +116,23 @@ unsigned pinning_choose_shards(const struct pinning_machine *, unsigned nodes_he
 unsigned pinning_socket(const struct pinning_machine *, unsigned nodes, unsigned index,
                         uint16_t unit[PINNING_UNITS_MAX]);
 
-/* Binds the calling thread to its unit; PINNING_NONE: does nothing. On failure the thread simply
- * runs on as before; returns a negative errno with the sentence in locus_error(). */
+/* Binds the calling thread to its unit; PINNING_NONE: does nothing. 0, or a negative errno with the
+ * sentence: the thread runs on as before. */
 int pinning_apply(struct pinning_place);
 
 /* Asks the kernel for time slices of PINNING_SLICE_NS, so that the calling thread runs soon after
- * it is woken, for a short time, even if it shares a processor with threads that compute. Its share
- * of the processor does not change. A thread that whoever started it scheduled otherwise (chrt)
- * stays so. Kernels before 6.12 ignore it. (For the length see lab/design/links-and-threads.md.) */
+ * it is woken, for a short time, even beside threads that compute. Its share of the processor does
+ * not change. A thread that was scheduled otherwise (chrt) stays so. Kernels before 6.12 ignore it.
+ * (For the length see lab/design/links-and-threads.md.) */
 void pinning_shorten_slices(void);
 
 /* May the calling thread do another one's work: does it run as soon as that would? Not if it is
- * nicer, or whoever started it scheduled it otherwise. */
+ * nicer, or was scheduled otherwise. */
 bool pinning_is_as_soon(pid_t thread);
 
 /* Asks that untouched pages of [from, from + bytes) come from the place's NUMA node while it has
- * free memory. Does nothing for PINNING_NONE, or if there is only one NUMA node. Failure as
- * above. */
+ * free memory; PINNING_NONE, or only one NUMA node: does nothing. 0, or a negative errno with the
+ * sentence. */
 int pinning_bind_memory(const struct pinning_machine *, void *from, size_t bytes,
                         struct pinning_place);
 

@@ -9,21 +9,36 @@
 #ifndef LOCUS_BASE_PROCESS_H
 #define LOCUS_BASE_PROCESS_H
 
+#include "base/time.h"
+
 #include <signal.h>
-#include <stddef.h>
-#include <time.h>
+#include <stdio.h>
+#include <unistd.h>
 
-/* The memory and processor time that this process uses, and the memory that there is. */
+/* 0: the system does not tell. */
+static inline double footprint_resident_bytes(void)
+{
+    unsigned long long all, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%llu %llu", &all, &resident) != 2) resident = 0;
+    if (f) fclose(f);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
 
-double footprint_resident_bytes(void); /* 0: the system does not tell */
-size_t footprint_memory_bytes(void);   /* of the machine; SIZE_MAX: likewise */
-double footprint_cpu_s(void);
+/* Of the machine; SIZE_MAX: the system does not tell. */
+static inline size_t footprint_memory_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+}
 
-/*
- * What is written beyond `ulimit -f` fails with EFBIG, and does not end the process by SIGXFSZ,
- * which the system sends to the thread that writes.
- */
+static inline double footprint_cpu_s(void)
+{
+    return 1e-9 * (double)time_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
 
+/* Between these two, what is written beyond `ulimit -f` fails with EFBIG, and does not end the
+ * process by SIGXFSZ, which the system sends to the thread that writes. */
 static inline sigset_t oversize_begin(void)
 {
     sigset_t one, before;

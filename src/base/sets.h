@@ -1,11 +1,13 @@
 /*
- * sets.h - sets of numbers: a tree of bits below a bound, and a hash set that only grows.
+ * sets.h - sets of numbers: a tree of bits below a bound, a hash set that only grows, a heap of what
+ * is due at a clock.
  *
  * Callers   one thread at a time
  * Memory    bitset: one bit for each possible member and 1/63 more, reserved at init, used only where
- *           there were members; keyset: 16 to 32 bytes a key of the largest set, kept for the next one
+ *           there were members; keyset: 16 to 32 bytes a key of the largest set, kept for the next
+ *           one; clock_heap: 16 bytes each
  * Waiting   never
- * Life      bitset_init, any use, bitset_fini; keyset zeroed, keyset_begin, keyset_add, keyset_fini
+ * Life      bitset_init, any use, bitset_fini; the others are zeros at first, and have a fini
  */
 #ifndef LOCUS_BASE_SETS_H
 #define LOCUS_BASE_SETS_H
@@ -16,13 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A set of numbers below a bound that finds its lowest member in a few steps, such as the slots
- * that a slab may reuse.
- *
- * A tree of bits, 64 children to a word: a bit of an upper level says that its child word is not
- * zero.
- */
+/* Finds its lowest member at once, such as a slot that a slab may reuse: 64 children to a word; a
+ * bit of an upper level says that its child word is not zero. */
 
 enum { BITSET_LEVELS_MAX = 7 }; /* 64^7 members are more than 2^40 keys */
 #define BITSET_NONE UINT64_MAX
@@ -42,7 +39,7 @@ void bitset_remove(struct bitset *, uint64_t member);
 bool bitset_has(const struct bitset *, uint64_t member);
 uint64_t bitset_lowest(const struct bitset *); /* BITSET_NONE: empty */
 
-/* A hash set of keys that only grows, for example of the keys in a sample without replacement. */
+/* For example the keys in a sample without replacement. */
 
 struct keyset {
     uint64_t *place; /* key + 1; 0: free */
@@ -76,6 +73,30 @@ static inline bool keyset_has(const struct keyset *s, locus_key key)
     size_t i = keyset_place(s, key);
     while (s->place[i] != 0 && s->place[i] != key + 1) i = (i + 1) & s->mask;
     return s->place[i] != 0;
+}
+
+/* The earliest is on top. */
+
+struct clock_due {
+    locus_clock at;
+    void *what;
+};
+
+struct clock_heap {
+    struct clock_due *due; /* due[0] is the earliest */
+    size_t count, capacity;
+};
+
+/* false: no memory, and nothing was done. */
+bool clock_heap_add(struct clock_heap *, locus_clock at, void *what);
+/* Removes the earliest; the heap is not empty. */
+void clock_heap_drop(struct clock_heap *);
+void clock_heap_fini(struct clock_heap *);
+
+/* INT64_MAX: nothing is due. */
+static inline locus_clock clock_heap_first(const struct clock_heap *h)
+{
+    return h->count ? h->due[0].at : INT64_MAX;
 }
 
 #endif

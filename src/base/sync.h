@@ -11,14 +11,13 @@
 
 #include "base/time.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 
 /*
- * What the thread sanitizer must be told.
- *
- * Under the sanitizer (LOCUS_TSAN) row copies are relaxed atomics, and stand-alone fences, which
- * it does not model, are left out. The headers in test/tsan describe ck to it.
+ * Under the thread sanitizer (LOCUS_TSAN) rows are copied by relaxed atomics, and stand-alone
+ * fences, which it does not model, are left out. The headers in test/tsan describe ck to it.
  *
  * It does not see memory that is mapped and unmapped by others: liburing calls the kernel
  * directly, and so does the dynamic loader when hwloc loads and unloads its plugins. If one
@@ -36,25 +35,22 @@
 
 #ifdef LOCUS_TSAN
 #define FENCE(order) ((void)0)
-void mapping_begin(void);
-void mapping_end(void);
+/* One for all that include this. */
+__attribute__((weak)) pthread_mutex_t mapping_turn = PTHREAD_MUTEX_INITIALIZER;
+#define mapping_begin() pthread_mutex_lock(&mapping_turn)
+#define mapping_end() pthread_mutex_unlock(&mapping_turn)
 #else
 #define FENCE(order) __atomic_thread_fence(order)
-static inline void mapping_begin(void)
-{
-}
-static inline void mapping_end(void)
-{
-}
+#define mapping_begin() ((void)0)
+#define mapping_end() ((void)0)
 #endif
 
 /*
- * Critical places, where a step of another thread would matter most.
- *
- * LOCUS_YIELD() is empty in the library. With LOCUS_FIBERS, workers and shards run as fibers on
- * one thread, and the test's seed decides at each such place which fiber continues. So races are
- * found, and can be reproduced. Code that would sleep calls locus_fiber_wait() instead, and code
- * that compares its time with a shard's calls locus_fiber_now_ns().
+ * LOCUS_YIELD() stands where what another thread does would matter most, and is empty in the
+ * library. With LOCUS_FIBERS, workers and shards run as fibers on one thread, and the test's seed
+ * decides at each such place which fiber continues. So races are found, and can be reproduced. Code
+ * that would sleep calls locus_fiber_wait() instead, and code that compares its time with a shard's
+ * calls locus_fiber_now_ns().
  */
 
 #ifdef LOCUS_FIBERS
@@ -94,11 +90,7 @@ static inline void spin_wait(unsigned *spins)
 #endif
 }
 
-/*
- * A latch that is held for a short time; a waiting thread spins, and yields the core now and
- * then.
- */
-
+/* A latch is held for a short time. */
 static inline void latch_take(int *latch)
 {
     unsigned spins = 0;

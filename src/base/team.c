@@ -29,17 +29,12 @@ struct team {
     pthread_t helper[];
 };
 
-static bool has_parts(uint64_t left)
-{
-    return (uint32_t)left > 0;
-}
-
 /* Does one part; false: there was none. */
 static bool do_part(struct team *t)
 {
     uint64_t left = __atomic_load_n(&t->left, __ATOMIC_ACQUIRE);
     do {
-        if (!has_parts(left)) return false;
+        if ((uint32_t)left == 0) return false;
         /* Acquire: pairs with the store of team_do(); whoever takes a part sees its work. */
     } while (!__atomic_compare_exchange_n(&t->left, &left, left - 1, true, __ATOMIC_ACQUIRE,
                                           __ATOMIC_ACQUIRE));
@@ -55,7 +50,7 @@ static bool sleep_until_work(struct team *t)
     pthread_mutex_lock(&t->mutex);
     /* Sequentially consistent, as in team_do(): either we see its parts, or it sees us. */
     __atomic_fetch_add(&t->asleep, 1, __ATOMIC_SEQ_CST);
-    while (!t->ends && !has_parts(__atomic_load_n(&t->left, __ATOMIC_SEQ_CST)))
+    while (!t->ends && (uint32_t)__atomic_load_n(&t->left, __ATOMIC_SEQ_CST) == 0)
         pthread_cond_wait(&t->wake, &t->mutex);
     __atomic_fetch_sub(&t->asleep, 1, __ATOMIC_SEQ_CST);
     bool ends = t->ends;

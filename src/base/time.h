@@ -1,6 +1,5 @@
 /*
- * time.h - nanoseconds of CLOCK_MONOTONIC, and of a thread's processor time; waiting until then; when
- * to tell people what somebody waits for.
+ * time.h - nanoseconds; waiting until then; when to tell people what somebody waits for.
  *
  * Memory    the caller's
  * Waiting   condition_wait alone, to a time
@@ -15,11 +14,16 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t time_now_ns(void)
+static inline uint64_t time_ns(clockid_t which)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(which, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t time_now_ns(void)
+{
+    return time_ns(CLOCK_MONOTONIC);
 }
 
 static inline uint64_t time_earlier(uint64_t a_ns, uint64_t b_ns)
@@ -36,19 +40,8 @@ static inline struct timespec time_timespec(uint64_t ns)
 /* time_now_ns() plus this is nanoseconds since 1970. */
 static inline int64_t time_epoch_ns(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - (int64_t)time_now_ns();
+    return (int64_t)(time_ns(CLOCK_REALTIME) - time_now_ns());
 }
-
-static inline uint64_t time_cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* A condition variable that waits to a time of time.h. */
 
 static inline void condition_init(pthread_cond_t *condition)
 {
@@ -67,10 +60,7 @@ static inline bool condition_wait(pthread_cond_t *condition, pthread_mutex_t *mu
     return pthread_cond_timedwait(condition, mutex, &until) != ETIMEDOUT;
 }
 
-/* When to tell people what somebody waits for: every REMINDER_S seconds. */
-
 enum { REMINDER_S = 10 };
-
 #define REMINDER_NS (REMINDER_S * UINT64_C(1000000000))
 
 struct reminder {

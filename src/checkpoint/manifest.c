@@ -309,7 +309,7 @@ static const char *take_table(struct manifest *m, const json_t *o)
         !get_count(o, "length", LOCUS_LENGTH_MAX, &length) || length == 0 ||
         (has(o, "flags") && !get_count(o, "flags", LOCUS_TABLE_ENCODED, &flags)) ||
         !get_optimizer(o, &optimizer) || !get_element(o, &element) ||
-        row_type_record(row_type_of(optimizer), (uint32_t)length) > LOCUS_LENGTH_MAX)
+        row_type_delta(row_type_of(optimizer), (uint32_t)length) > LOCUS_LENGTH_MAX)
         return "a table that cannot be";
     for (unsigned i = 0; i < m->tables; i++)
         if (strcmp(m->table[i].name, name) == 0) return "two tables of one name";

@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "cluster/admission.h"
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 #include "net/forked.h"
 #include "net/secret.h"
 

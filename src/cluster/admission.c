@@ -1,6 +1,6 @@
 #include "cluster/admission.h"
 
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,18 +12,6 @@ static const uint64_t LAST_WORD_TIMEOUT_NS = 1000000000; /* for a node to hear w
 enum { HELLO_SPARE = 64 << 10 };
 
 /* ---- the members ---- */
-
-int members_init(struct members *all, unsigned size)
-{
-    all->size = size;
-    all->member = calloc(size, sizeof *all->member);
-    return all->member ? 0 : -ENOMEM;
-}
-
-void members_fini(struct members *all)
-{
-    free(all->member);
-}
 
 void members_send_one(struct member *m, struct message *message)
 {
@@ -40,11 +28,6 @@ void members_send_some(struct members *all, bool (*is_meant)(const struct member
         if (!is_meant || is_meant(&all->member[rank]))
             members_send_one(&all->member[rank], message_hold(message));
     message_let_go(message);
-}
-
-void members_send(struct members *all, struct message *message)
-{
-    members_send_some(all, NULL, message);
 }
 
 void members_dismiss(struct members *all, uint64_t timeout_ns)
@@ -148,7 +131,7 @@ static void refuse_all(struct admission *a, int rc)
     a->state = ADMISSION_REFUSING;
     a->refusal = rc;
     /* they have been welcomed, with a proof */
-    members_send(a->members, refusal_message(a, rc, a->sentence, NULL));
+    members_send_some(a->members, NULL, refusal_message(a, rc, a->sentence, NULL));
     members_dismiss(a->members, LAST_WORD_TIMEOUT_NS);
 }
 
@@ -236,7 +219,7 @@ static void start_cluster(struct admission *a)
     a->waiting.since_ns = 0;
     say_who_was_turned_away(a);
     hub_agree(a->hub, peer_timeout_ms);
-    members_send(a->members, message_done(m));
+    members_send_some(a->members, NULL, message_done(m));
 }
 
 static void welcome(struct admission *a, const struct visitor *v)
@@ -445,7 +428,7 @@ static void report_missing(struct admission *a, uint64_t now_ns, uint64_t *due_n
     unsigned seconds = waiting_report(&a->waiting, now_ns, due_ns);
     if (seconds == 0) return;
     describe_missing(a, seconds, sentence);
-    members_send(a->members, waiting_message(sentence));
+    members_send_some(a->members, NULL, waiting_message(sentence));
 }
 
 static void report_turned_away(struct admission *a, uint64_t now_ns, uint64_t *due_ns)

@@ -1,7 +1,7 @@
 /*
- * admission.h - which peers become members of rank 0's cluster: accepting, the hello, the proof that
- * a peer knows the secret, the agreement of all, and the sentences for peers that are refused, that
- * wait, or that wait in vain.
+ * admission.h - which peers become members of rank 0's cluster: accepting, the hello, the proof
+ * that a peer knows the secret, the agreement of all, and the sentences for peers that are refused,
+ * that wait, or that wait in vain.
  *
  *                 all have come
  *   GATHERING ------------------> COMPLETE     from then on newcomers are sent away, to come
@@ -41,14 +41,10 @@ struct members {
     struct member *member; /* [size] */
 };
 
-int members_init(struct members *, unsigned size); /* 0 or -ENOMEM */
-void members_fini(struct members *);
-
 /* ---- telling them: all of these take the caller's reference ---- */
 
 void members_send_one(struct member *, struct message *);
-void members_send(struct members *, struct message *);
-/* To those for which the condition is true. */
+/* To those for which the condition is true; NULL: to all. */
 void members_send_some(struct members *, bool (*is_meant)(const struct member *), struct message *);
 /* Each was sent its last message, and has this long to read it. */
 void members_dismiss(struct members *, uint64_t timeout_ns);

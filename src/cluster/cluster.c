@@ -6,7 +6,7 @@
 #include "net/forked.h"
 #include "net/mesh.h"
 #include "net/secret.h"
-#include "net/silence.h"
+#include "net/tcp.h"
 #include "net/uring.h"
 #include "store/keyspace.h"
 

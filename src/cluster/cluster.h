@@ -21,7 +21,7 @@
 
 struct cluster;
 
-/* Joins as config->rank of config->size (at least 2); the configuration is complete (config.h).
+/* Joins as config->rank of config->size (at least 2); the configuration is complete (plan.h).
  * Returns 0, or an error as in rendezvous.h and mesh.h, with the sentence in locus_error(). If a
  * node is lost, `lost` is called once, before any call here reports the loss: on any thread; it
  * must not wait, nor call anything here. */

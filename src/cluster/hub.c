@@ -2,8 +2,6 @@
 
 #include "base/error.h"
 #include "cluster/message.h"
-#include "cluster/streams.h"
-#include "net/carrier.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -16,9 +16,11 @@
  * beginning.
  *
  * Memory    its own; a channel keeps at most one message received and HUB_QUEUE_MAX to be sent
- * Waiting   hub_wait; hub_drain, to the channels' deadlines; hub_stop, for callbacks under way.
- *           Nothing else
- * Life      hub_start, channels come and go, hub_drain, hub_stop, hub_fini
+ * Waiting   streams_prepare: for threads that are tried, once; streams_dial: until the connection
+ *           is made or refused, or for `timeout_ns`; hub_wait; hub_drain, to the channels'
+ *           deadlines; hub_stop, for callbacks under way. Nothing else
+ * Life      streams_prepare before anything of a node that has others; hub_start, channels come and
+ *           go, hub_drain, hub_stop, hub_fini
  */
 #ifndef LOCUS_CLUSTER_HUB_H
 #define LOCUS_CLUSTER_HUB_H
@@ -26,10 +28,30 @@
 #include "base/time.h"
 #include "cluster/message.h"
 #include "net/secret.h"
-#include "net/silence.h"
+#include "net/tcp.h"
 
 #include <nng/nng.h>
 #include <pthread.h>
+
+/* ---- what nng's byte streams lack (streams.c) ---- */
+
+/* Starts nng, if nobody has, without signals, which its threads inherit otherwise. 0, or with the
+ * sentence in locus_error(): -EPERM, this process was forked by one that has used nng, which would
+ * end it; -EAGAIN, too few threads; -EMFILE; -ENOMEM. */
+int streams_prepare(void);
+/* So many threads does nng start there: as many are tried before. */
+long streams_threads(long processors);
+/* `url`: "tcp://127.0.0.1:7777". Returns 0, and the stream belongs to the caller; or an error of
+ * nng. */
+int streams_dial(const char *url, uint64_t timeout_ns, nng_stream **stream);
+/* The peer's address: "10.0.0.1:41234". */
+void streams_show_peer(nng_stream *, char text[ADDRESS_MAX]);
+/* The socket of this process with the same two addresses, as nng does not reveal it; -1: it is not
+ * found. nng closes it when it likes, after the stream was closed. */
+int streams_descriptor(nng_stream *);
+int streams_descriptor_of_listener(nng_stream_listener *);
+
+/* ---- the hub ---- */
 
 enum { HUB_QUEUE_MAX = 64 };
 #define HUB_NEVER UINT64_MAX

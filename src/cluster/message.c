@@ -1,7 +1,7 @@
 #include "cluster/message.h"
 
 #include "net/secret.h"
-#include "protocol/config.h"
+#include "protocol/plan.h"
 #include "store/row_type.h"
 
 #include <limits.h>

@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "cluster/member.h"
 #include "cluster/server.h"
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -70,8 +70,7 @@ static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
 
 static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_stream *stream)
 {
-    struct message *hello =
-        hello_write(c, (unsigned)time_earlier(left_ns(r) / 1000000, INT32_MAX));
+    struct message *hello = hello_write(c, (unsigned)time_earlier(left_ns(r) / 1000000, INT32_MAX));
     hub_lock(&r->hub);
     struct channel *channel = channel_open(&r->hub, stream, 0);
     if (channel) {

@@ -32,7 +32,7 @@ struct server {
     struct reminder barrier, leave;
     unsigned barrier_rank; /* who came first */
     char barrier_name[NAME_MAX_BYTES];
-    bool barrier_goes_on, barrier_needs_all;
+    unsigned barrier_flags;
     struct word fault; /* of those that came to another barrier */
     bool goes_on; /* the last barrier was the first of two: nobody comes back before the second */
 };
@@ -44,37 +44,33 @@ static bool is_running(const struct server *s)
 
 /* ---- the verdict ---- */
 
-static bool has_said(const struct verdict *v, unsigned accuser, unsigned accused)
+enum { ANYBODY = -1 };
+
+/* How often `accuser` has accused `accused`. */
+static unsigned count(const struct verdict *v, int accuser, int accused)
 {
+    unsigned n = 0;
     for (unsigned i = 0; i < v->count; i++)
-        if (v->said[i].accuser == accuser && v->said[i].accused == accused) return true;
-    return false;
+        n += (accuser == ANYBODY || v->said[i].accuser == (unsigned)accuser) &&
+             (accused == ANYBODY || v->said[i].accused == (unsigned)accused);
+    return n;
+}
+
+static unsigned accusers_of(const struct verdict *v, unsigned rank)
+{
+    return count(v, ANYBODY, (int)rank);
 }
 
 void verdict_accuse(struct verdict *v, unsigned accuser, unsigned accused, const char *reason,
                     uint64_t due_ns)
 {
     /* a link each shard says so */
-    if (v->count == VERDICT_MAX || has_said(v, accuser, accused)) return;
+    if (v->count == VERDICT_MAX || count(v, (int)accuser, (int)accused)) return;
     if (v->count == 0) v->due_ns = due_ns;
     struct accusation *a = &v->said[v->count++];
     a->accuser = accuser;
     a->accused = accused;
     snprintf(a->reason, sizeof a->reason, "%s", reason);
-}
-
-static unsigned accusers_of(const struct verdict *v, unsigned rank)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < v->count; i++) n += v->said[i].accused == rank;
-    return n;
-}
-
-static unsigned accused_by(const struct verdict *v, unsigned rank)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < v->count; i++) n += v->said[i].accuser == rank;
-    return n;
 }
 
 /* The first accusation of the node that most accuse; of several, of the one with the highest rank.
@@ -97,12 +93,12 @@ unsigned verdict_pick(struct verdict *v, unsigned nodes, char reason[VERDICT_REA
     const struct accusation *a = gravest(v);
     unsigned accusers = accusers_of(v, a->accused), accused = a->accused;
     /* Rank 0, which judges; it hears the accusations of all others. */
-    if (accusers == 1 && nodes > 2 && accused_by(v, 0) == nodes - 1) {
+    if (accusers == 1 && nodes > 2 && count(v, 0, ANYBODY) == nodes - 1) {
         accused = 0;
         snprintf(reason, VERDICT_REASON_BYTES, VERDICT_CUT_OFF);
     } else if (accusers > 1)
         snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as %u nodes say", a->reason, accusers);
-    else if (has_said(v, accused, a->accuser))
+    else if (count(v, (int)accused, (int)a->accuser))
         snprintf(reason, VERDICT_REASON_BYTES, "%.150s to node %u, and that one to it", a->reason,
                  a->accuser);
     else
@@ -121,7 +117,7 @@ static void lose(struct server *s, unsigned rank, const char *reason)
     struct message *m = message_new(MESSAGE_LOST);
     message_put_u32(m, rank);
     message_put_text(m, reason);
-    members_send(&s->members, message_done(m));
+    members_send_some(&s->members, NULL, message_done(m));
     /* The lost node may be stopped: it finds the message when it runs again; the server does not
      * wait for that. */
     s->members.member[rank].channel = NULL;
@@ -188,7 +184,7 @@ static void miss_who_is_away(const struct server *s, struct word *answer)
 {
     struct word missed = {.rc = -EINVAL};
     unsigned rank = 0;
-    if (!s->barrier_needs_all || s->absent + s->leaving == 0) return;
+    if (!(s->barrier_flags & MESSAGE_NEEDS_ALL) || s->absent + s->leaving == 0) return;
     while (!s->members.member[rank].is_absent && !s->members.member[rank].is_leaving) rank++;
     snprintf(missed.text, sizeof missed.text,
              "node %u takes no part in %s: all of its workers have closed", rank, s->barrier_name);
@@ -208,7 +204,7 @@ static void release_if_all_are_there(struct server *s)
     members_send_some(&s->members, has_arrived, message_done(m));
     for (unsigned rank = 0; rank < s->members.size; rank++)
         s->members.member[rank].has_arrived = false;
-    s->goes_on = s->barrier_goes_on && answer.rc == 0;
+    s->goes_on = s->barrier_flags & MESSAGE_GOES_ON && answer.rc == 0;
     s->arrived = 0;
     s->fault = (struct word){.rc = 0};
     s->barrier.since_ns = 0;
@@ -219,14 +215,11 @@ static void release_if_all_are_there(struct server *s)
 static void compare_name(struct server *s, unsigned rank, const char *name, unsigned flags)
 {
     struct word differs = {.rc = -EINVAL};
-    bool goes_on = flags & MESSAGE_GOES_ON, needs_all = flags & MESSAGE_NEEDS_ALL;
     if (s->arrived == 0) {
         s->barrier_rank = rank;
-        s->barrier_goes_on = goes_on;
-        s->barrier_needs_all = needs_all;
+        s->barrier_flags = flags;
         memcpy(s->barrier_name, name, sizeof s->barrier_name);
-    } else if (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on ||
-               s->barrier_needs_all != needs_all) {
+    } else if (strcmp(s->barrier_name, name) != 0 || s->barrier_flags != flags) {
         snprintf(differs.text, sizeof differs.text, "rank %u called %s, while rank %u waits in %s",
                  rank, name, s->barrier_rank, s->barrier_name);
         word_add(&s->fault, &differs);
@@ -271,7 +264,7 @@ static void let_all_leave(struct server *s)
     for (struct channel *c = s->hub.first; c; c = c->next)
         if (c->rank < 0) channel_close(c);
     s->state = LEFT;
-    members_send(&s->members, message_done(message_new(MESSAGE_LEFT)));
+    members_send_some(&s->members, NULL, message_done(message_new(MESSAGE_LEFT)));
     members_dismiss(&s->members, s->hub.timeout_ns);
 }
 
@@ -405,7 +398,7 @@ static void free_server(struct server *s)
 {
     acceptor_fini(&s->acceptor);
     admission_fini(&s->admission);
-    members_fini(&s->members);
+    free(s->members.member);
     free(s);
 }
 
@@ -418,8 +411,9 @@ static struct server *new_server(const struct rendezvous_config *c,
     s->admission.hub = &s->hub;
     s->admission.members = &s->members;
     s->admission.acceptor = &s->acceptor;
-    int rc = members_init(&s->members, size);
-    if (rc == 0) rc = acceptor_init(&s->acceptor, &s->hub, size);
+    s->members.size = size;
+    s->members.member = calloc(size, sizeof *s->members.member);
+    int rc = s->members.member ? acceptor_init(&s->acceptor, &s->hub, size) : -ENOMEM;
     if (rc == 0) rc = admission_init(&s->admission, c, a, deadline_ns);
     if (rc == 0) return s;
     free_server(s);

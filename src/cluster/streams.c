@@ -1,4 +1,4 @@
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 
 #include "base/error.h"
 

@@ -5,16 +5,16 @@
 #include <string.h>
 
 /*
- * A stream is a list of chunks, a chunk holds records:
+ * A stream is a list of chunks, a chunk holds parts of calls:
  *
  *     [count and kind] [start] [end] [index] … [index]
  *
- * A call with many keys makes several records. Words below `published` belong to the reader.
+ * A call with many keys makes several parts. Words below `published` belong to the reader.
  */
 enum {
-    CHUNK_WORDS = STREAM_RECORD_MAX,
+    CHUNK_WORDS = STREAM_PART_MAX,
     /* so that a chunk is published whole only together with the next one */
-    RECORDS_END = CHUNK_WORDS - 1,
+    PARTS_END = CHUNK_WORDS - 1,
     HEADER_WORDS = 3,
 };
 
@@ -68,7 +68,7 @@ struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *life)
 
 /* ---- wants ---- */
 
-/* A want in its place ends by its record, and is not missed here, unless it was raised. */
+/* A want in its place ends by its part, and is not missed here, unless it was raised. */
 static void place_want(struct intent_stream *s, struct intent_wants *w, uint64_t index)
 {
     const struct intent_call *c = &s->call;
@@ -116,7 +116,7 @@ void stream_raised(const struct intent_stream *s, locus_clock now, stream_hear *
     }
 }
 
-/* ---- records ---- */
+/* ---- parts ---- */
 
 void stream_begin(struct intent_stream *s, locus_clock start, locus_clock end, locus_clock now,
                   locus_clock lookahead)
@@ -187,7 +187,7 @@ void stream_undo(struct intent_stream *s)
     s->first_new = NULL;
 }
 
-/* Words that are not used at the end of a chunk read as an empty record. */
+/* Words that are not used at the end of a chunk read as an empty part. */
 static bool next_chunk(struct intent_stream *s)
 {
     struct intent_chunk *c = new_chunk();
@@ -200,9 +200,9 @@ static bool next_chunk(struct intent_stream *s)
     return true;
 }
 
-static bool begin_record(struct intent_stream *s, unsigned kind)
+static bool begin_part(struct intent_stream *s, unsigned kind)
 {
-    if (s->written + HEADER_WORDS + 1 > RECORDS_END && !next_chunk(s)) return false;
+    if (s->written + HEADER_WORDS + 1 > PARTS_END && !next_chunk(s)) return false;
     s->header_chunk = s->writing;
     s->header = s->written;
     s->writing->word[s->written++] = kind + 1;
@@ -214,12 +214,12 @@ static bool begin_record(struct intent_stream *s, unsigned kind)
 int stream_write(struct intent_stream *s, uint64_t index)
 {
     bool waits = s->call.start > s->call.now;
-    if ((!s->header_chunk || s->written == RECORDS_END) &&
-        !begin_record(s, waits ? RECORD_WAITING : RECORD_INTENTS))
+    if ((!s->header_chunk || s->written == PARTS_END) &&
+        !begin_part(s, waits ? PART_WAITING : PART_BEGUN))
         return -ENOMEM;
     s->writing->word[s->written++] = index;
     s->header_chunk->word[s->header] += 8; /* the count is above the kind */
-    s->call.recorded++;
+    s->call.added++;
     return 0;
 }
 
@@ -232,8 +232,8 @@ int stream_add_new(struct intent_stream *s, uint64_t index)
 
 void stream_close(struct intent_stream *s, bool ends_worker)
 {
-    /* Without memory for the record, the intents end by their clocks. */
-    if (ends_worker && begin_record(s, RECORD_END_OF_WORKER)) stream_publish(s);
+    /* Without memory for the part, the intents end by their clocks. */
+    if (ends_worker && begin_part(s, PART_END_OF_WORKER)) stream_publish(s);
     if (ends_worker) __atomic_fetch_add(s->last_life, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&s->closed, 1, __ATOMIC_RELEASE);
 }
@@ -246,18 +246,18 @@ void stream_begin_reading(struct intent_stream *s)
 }
 
 /* Read chunks are given back. */
-bool stream_read(struct intent_stream *s, struct intent_record *r)
+bool stream_read(struct intent_stream *s, struct intent_part *r)
 {
     for (;;) {
         struct intent_chunk *c = s->reading;
         uint32_t published = __atomic_load_n(&c->published, __ATOMIC_ACQUIRE);
         if (s->read < published && c->word[s->read] != 0) {
             const uint64_t *word = &c->word[s->read];
-            *r = (struct intent_record){.kind = (unsigned)((word[0] & 7) - 1),
-                                        .count = (uint32_t)word[0] >> 3,
-                                        .start = (locus_clock)word[1],
-                                        .end = (locus_clock)word[2],
-                                        .index = word + HEADER_WORDS};
+            *r = (struct intent_part){.kind = (unsigned)((word[0] & 7) - 1),
+                                      .count = (uint32_t)word[0] >> 3,
+                                      .start = (locus_clock)word[1],
+                                      .end = (locus_clock)word[2],
+                                      .index = word + HEADER_WORDS};
             s->read += HEADER_WORDS + r->count;
             return true;
         }

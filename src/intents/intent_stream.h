@@ -2,10 +2,9 @@
  * intent_stream.h - the intents that one worker or loader signals, on their way to one shard.
  *
  * One thread writes, the shard reads, and neither waits for the other. What is written are the
- * begins of wants: a key that was named until now or later, and is named again before that ends,
- * or so soon after it that both would overlap (lookahead.h), is wanted on. Then the end of its want
- * is raised, in a table that both see, and nothing is written. The shard looks there when a want
- * would end.
+ * begins of wants: a key that is named again before its want ends, or so soon after it that both
+ * would overlap (pacer.h), is wanted on. Then the end of its want is raised, in a table that both
+ * see, and nothing is written. The shard looks there when a want would end.
  *
  * The table has four wants a set, as many as lie in one line of the cache. What finds no place, or
  * ends more than WANT_SPAN_MAX clocks from now, is written, however often it is named: that costs
@@ -51,13 +50,13 @@ struct intent_stream {
     struct intent_chunk *writing __attribute__((aligned(64)));
     uint32_t written;               /* words in it, published or not */
     struct intent_chunk *first_new; /* chunks begun since the last publication */
-    uint32_t header;                /* of the record under construction; 0: none */
+    uint32_t header;                /* of the part under construction; 0: none */
     struct intent_chunk *header_chunk;
     struct intent_call { /* the present one */
         locus_clock start, end, now;
         locus_clock joins; /* wants that end then or later go on; INT64_MAX: none */
         locus_clock from;  /* the first end that it raised; INT64_MAX: none */
-        uint64_t recorded; /* of its keys */
+        uint64_t added;    /* of its keys, in parts */
     } call;
     uint64_t chunks; /* atomic: published at least in part, without the first */
     int closed;      /* atomic: nothing will follow */
@@ -73,8 +72,7 @@ struct intent_stream {
 /* `keys`: of the shard. `life`: the worker's, atomic; it outlives the stream. Returns NULL if there
  * is no memory. */
 struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *life);
-/* The worker's own stream is closed last, after its loaders'; all intents of the worker end with
- * it. */
+/* The worker's own stream is closed after its loaders'; all intents of the worker end with it. */
 void stream_close(struct intent_stream *, bool ends_worker);
 /* As the end of an intent: the node no longer keeps the keys, nor will it. */
 #define INTENT_TAKES_BACK INT64_MIN
@@ -83,7 +81,7 @@ void stream_close(struct intent_stream *, bool ends_worker);
 void stream_begin(struct intent_stream *, locus_clock start, locus_clock end, locus_clock now,
                   locus_clock lookahead);
 static inline int stream_add(struct intent_stream *, uint64_t index);
-/* The same, and writes it in any case: stream_came_late says when. */
+/* Writes it in any case: stream_came_late says when. */
 int stream_write(struct intent_stream *, uint64_t index);
 /* After stream_add of all keys: the worker has come to `now` meanwhile, so the shard may have ended
  * wants just before they were raised. If so, all keys of the call must be written. */
@@ -97,21 +95,20 @@ void stream_undo(struct intent_stream *);
 
 /* ---- the reader ---- */
 
-enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER, STREAM_RECORD_MAX = 508 };
+enum { PART_BEGUN, PART_WAITING, PART_END_OF_WORKER, STREAM_PART_MAX = 508 };
 
-/* Some or all keys of one call; fewer than STREAM_RECORD_MAX. */
-struct intent_record {
+/* Some or all keys of one call; fewer than STREAM_PART_MAX. */
+struct intent_part {
     unsigned kind;
     uint32_t count;
     locus_clock start, end;
     const uint64_t *index; /* valid until the next stream_read() */
 };
 
-/* Reading ends about where the writer is now. Otherwise a writer that is as fast as the reader
- * would keep it reading for ever. */
+/* Reading ends about where the writer is now: one as fast as the reader would keep it for ever. */
 void stream_begin_reading(struct intent_stream *);
-/* The next record; false if there is none yet, or reading has ended. */
-bool stream_read(struct intent_stream *, struct intent_record *);
+/* The next part; false if there is none yet, or reading has ended. */
+bool stream_read(struct intent_stream *, struct intent_part *);
 bool stream_is_closed(const struct intent_stream *);
 /* Is there anything to read, or has it closed? */
 bool stream_has_unread(const struct intent_stream *);

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Keys that begin together, or would end together. */
 struct intent_batch {
-    locus_clock start, end; /* end: of all while they wait, then when to look */
+    locus_clock start, end; /* end: of all while they wait, then when they would end */
     uint32_t count, capacity;
     uint32_t waiting; /* of them counted in the node's bound */
     uint64_t index[];
@@ -52,7 +53,7 @@ locus_clock intents_lookahead(const struct intents *all, unsigned worker)
 bool intents_published(struct intents *all, unsigned worker, locus_clock start, locus_clock now)
 {
     struct intent_note *note = &all->note[worker];
-    /* An exchange, so that the record is visible before we read what the shard has announced: the
+    /* An exchange, so that the keys are visible before we read what the shard has announced: the
      * shard looks at the streams once more after announcing that it sleeps. */
     locus_clock lookahead = __atomic_fetch_add(&note->lookahead, 0, __ATOMIC_SEQ_CST);
     if (start - now < lookahead) return true;
@@ -99,10 +100,11 @@ static struct intent_batch *new_batch(locus_clock start, locus_clock end, uint32
     return b;
 }
 
-static void no_longer_waits(struct intents *all, struct intent_batch *b)
+static struct intent_batch *pop_waiting(struct intents *all, struct worker_intents *w)
 {
+    struct intent_batch *b = pop(&w->waiting);
     if (b->waiting) __atomic_fetch_sub(all->node_keys, b->waiting, __ATOMIC_RELAXED);
-    b->waiting = 0;
+    return b;
 }
 
 /* Events that go to the shard together: so it can prefetch what they are about. */
@@ -119,26 +121,28 @@ static void pass_on(struct run *r)
     r->count = 0;
 }
 
-static void add_event(struct run *r, const struct intent_event *e)
+/* The same happens to all of these keys. */
+static void add_keys(struct run *r, const uint64_t *index, uint32_t count, struct intent_event e)
 {
-    if (r->count == INTENTS_RUN) pass_on(r);
-    r->event[r->count++] = *e;
+    for (uint32_t i = 0; i < count; i++) {
+        if (r->count == INTENTS_RUN) pass_on(r);
+        e.index = index[i];
+        r->event[r->count++] = e;
+    }
 }
 
-static void add_key(struct run *r, enum intent_kind kind, uint64_t index)
+static void add_end(struct run *r, uint64_t index)
 {
-    add_event(r, &(struct intent_event){.index = index, .kind = (uint8_t)kind});
+    add_keys(r, &index, 1, (struct intent_event){.kind = INTENT_ENDS});
 }
 
 static void add_batch(struct run *r, enum intent_kind kind, const struct intent_batch *b,
-                      unsigned eighths)
+                      bool piggybacks)
 {
-    struct intent_event e = {
-        .start = b->start, .end = b->end, .kind = (uint8_t)kind, .eighths = (uint8_t)eighths};
-    for (uint32_t i = 0; i < b->count; i++) {
-        e.index = b->index[i];
-        add_event(r, &e);
-    }
+    add_keys(
+        r, b->index, b->count,
+        (struct intent_event){
+            .start = b->start, .end = b->end, .kind = (uint8_t)kind, .piggybacks = piggybacks});
 }
 
 /* ---- the shard: batches that others outlast ---- */
@@ -163,7 +167,7 @@ static void take_out_seen(struct intent_batch *b, struct keyset *seen, struct ru
         if (keyset_add(seen, b->index[i]))
             b->index[kept++] = b->index[i];
         else
-            add_key(run, INTENT_ENDS, b->index[i]);
+            add_end(run, b->index[i]);
     }
     b->count = kept;
 }
@@ -208,17 +212,17 @@ static void merge(struct worker_intents *w, struct run *run)
 
 /* ---- the shard: ends ---- */
 
-/* Keys that are wanted on, by the clocks until the next look: of the clocks until their end the
+/* Keys that are wanted on, by when they would end: of the clocks until their end the
  * first three bits. */
-enum { LOOKS = 4 * 64 };
-struct looks {
-    struct intent_batch *batch[LOOKS];
+enum { LATER = 4 * 64 };
+struct later {
+    struct intent_batch *batch[LATER];
 };
 
 /* The analyzer does not follow all of these batches. */
 /* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
-static void look_later(struct looks *l, uint64_t index, locus_clock start, locus_clock now,
-                       locus_clock until)
+static void go_on(struct later *l, uint64_t index, locus_clock start, locus_clock now,
+                  locus_clock until)
 {
     enum { A_FEW = 12 };
     uint64_t clocks = (uint64_t)(until - now);
@@ -247,24 +251,24 @@ static void fetch_wants(const struct worker_intents *w, const struct intent_batc
             __builtin_prefetch(stream_wants(s, b->index[i]));
 }
 
-static void look_until(struct worker_intents *w, locus_clock now, struct run *run)
+static void end_due(struct worker_intents *w, locus_clock now, struct run *run)
 {
     if (clock_heap_first(&w->active) > now) return;
-    struct looks later = {{NULL}};
+    struct later later = {{NULL}};
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
         fetch_wants(w, b);
         for (uint32_t i = 0; i < b->count; i++) {
             locus_clock until = wanted_until(w, b->index[i], now);
             if (until > now)
-                look_later(&later, b->index[i], b->start, now, until);
+                go_on(&later, b->index[i], b->start, now, until);
             else
-                add_key(run, INTENT_ENDS, b->index[i]);
+                add_end(run, b->index[i]);
         }
         w->active_keys -= b->count;
         free(b);
     }
-    for (unsigned i = 0; i < LOOKS; i++)
+    for (unsigned i = 0; i < LATER; i++)
         if (later.batch[i]) activate(w, later.batch[i]);
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */
@@ -284,14 +288,13 @@ static bool outlasts(const struct worker_intents *w, struct intent_batch *b, loc
 static void end_worker(struct intents *all, struct worker_intents *w, struct run *run)
 {
     while (w->waiting.count > 0) {
-        struct intent_batch *b = pop(&w->waiting);
-        no_longer_waits(all, b);
-        if (b->end == LOCUS_FOREVER) add_batch(run, INTENT_KEEPS, b, 0);
+        struct intent_batch *b = pop_waiting(all, w);
+        if (b->end == LOCUS_FOREVER) add_batch(run, INTENT_KEEPS, b, false);
         free(b);
     }
     while (w->active.count > 0) {
         struct intent_batch *b = pop(&w->active);
-        add_batch(run, INTENT_ENDS, b, 0);
+        add_batch(run, INTENT_ENDS, b, false);
         free(b);
     }
     w->active_keys = 0;
@@ -299,9 +302,9 @@ static void end_worker(struct intents *all, struct worker_intents *w, struct run
 
 /* ---- the shard: streams ---- */
 
-static void happens(const struct intent_record *r, struct run *run, enum intent_kind kind)
+static void add_part(struct run *run, enum intent_kind kind, const struct intent_part *r)
 {
-    for (uint32_t i = 0; i < r->count; i++) add_key(run, kind, r->index[i]);
+    add_keys(run, r->index, r->count, (struct intent_event){.kind = (uint8_t)kind});
 }
 
 static int lower_first(const void *a, const void *b)
@@ -320,9 +323,9 @@ static void take_out(struct intent_batch *b, const uint64_t *sorted, uint32_t co
     b->count = left;
 }
 
-static void take_back(struct intents *all, const struct intent_record *r, struct run *run)
+static void take_back(struct intents *all, const struct intent_part *r, struct run *run)
 {
-    uint64_t sorted[STREAM_RECORD_MAX];
+    uint64_t sorted[STREAM_PART_MAX];
     memcpy(sorted, r->index, r->count * sizeof *sorted);
     qsort(sorted, r->count, sizeof *sorted, lower_first);
     for (unsigned w = 0; w < all->workers; w++) {
@@ -332,33 +335,27 @@ static void take_back(struct intents *all, const struct intent_record *r, struct
             if (b->end == LOCUS_FOREVER) take_out(b, sorted, r->count);
         }
     }
-    happens(r, run, INTENT_UNKEEPS);
+    add_part(run, INTENT_UNKEEPS, r);
 }
 
-static void count_off(struct intents *all, const struct intent_record *r)
-{
-    if (r->kind == RECORD_WAITING) __atomic_fetch_sub(all->node_keys, r->count, __ATOMIC_RELAXED);
-}
-
-static void take_in(struct intents *all, const struct intent_stream *s,
-                    const struct intent_record *r)
+static void take_in(struct intents *all, const struct intent_stream *s, const struct intent_part *r)
 {
     struct worker_intents *w = &all->worker[s->worker];
     struct intent_batch *b = new_batch(r->start, r->end, r->count);
     b->count = r->count;
     all->taken += r->count;
-    if (r->kind == RECORD_WAITING) b->waiting = r->count;
-    for (uint32_t i = 0; i < r->count; i++) b->index[i] = r->index[i];
+    if (r->kind == PART_WAITING) b->waiting = r->count;
+    memcpy(b->index, r->index, r->count * sizeof *b->index);
     push(&w->waiting, r->start, b);
 }
 
-static void drop_records(struct intents *all, struct intent_stream *s, struct run *run)
+static void drop_parts(struct intents *all, struct intent_stream *s, struct run *run)
 {
-    struct intent_record r;
+    struct intent_part r;
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
-        count_off(all, &r);
-        if (r.end == LOCUS_FOREVER) happens(&r, run, INTENT_KEEPS);
+        if (r.kind == PART_WAITING) __atomic_fetch_sub(all->node_keys, r.count, __ATOMIC_RELAXED);
+        if (r.end == LOCUS_FOREVER) add_part(run, INTENT_KEEPS, &r);
     }
 }
 
@@ -391,29 +388,29 @@ static void end_life(struct intents *all, struct intent_stream *ended, struct ru
     struct worker_intents *w = &all->worker[ended->worker];
     for (struct intent_stream *s = w->stream; s; s = s->next) {
         if (s->life != ended->life) continue;
-        if (s != ended) drop_records(all, s, run);
+        if (s != ended) drop_parts(all, s, run);
         s->has_ended = true;
     }
     end_worker(all, w, run);
 }
 
-static void heed(struct intents *all, const struct intent_stream *s, const struct intent_record *r,
+static void heed(struct intents *all, const struct intent_stream *s, const struct intent_part *r,
                  struct run *run)
 {
     if (r->end == INTENT_TAKES_BACK)
         take_back(all, r, run);
-    else if (r->end == LOCUS_FOREVER && r->kind == RECORD_INTENTS)
-        happens(r, run, INTENT_KEEPS);
+    else if (r->end == LOCUS_FOREVER && r->kind == PART_BEGUN)
+        add_part(run, INTENT_KEEPS, r);
     else
         take_in(all, s, r);
 }
 
 static void read_stream(struct intents *all, struct intent_stream *s, struct run *run)
 {
-    struct intent_record r;
+    struct intent_part r;
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
-        if (r.kind == RECORD_END_OF_WORKER)
+        if (r.kind == PART_END_OF_WORKER)
             end_life(all, s, run);
         else if (r.count > 0)
             heed(all, s, &r, run);
@@ -455,24 +452,23 @@ static void read_streams(struct intents *all, struct run *run)
 
 /* ---- the shard: turns ---- */
 
-static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead, unsigned eighths,
+static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead, bool piggybacks,
                       struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
     locus_clock now = clock_of(all, worker);
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
-        struct intent_batch *b = pop(&w->waiting);
-        no_longer_waits(all, b);
+        struct intent_batch *b = pop_waiting(all, w);
         if (b->end <= now && !outlasts(w, b, now)) {
             free(b);
             continue;
         }
         if (b->end == LOCUS_FOREVER) {
-            add_batch(run, INTENT_KEEPS, b, 0);
+            add_batch(run, INTENT_KEEPS, b, false);
             free(b);
             continue;
         }
-        add_batch(run, INTENT_BEGINS, b, eighths);
+        add_batch(run, INTENT_BEGINS, b, piggybacks);
         activate(w, b);
     }
     merge(w, run);
@@ -485,30 +481,24 @@ static void publish(locus_clock *to, locus_clock clock)
         __atomic_store_n(to, clock, __ATOMIC_RELAXED);
 }
 
-/* First what is due, of all workers; then what piggybacks, in order of start, so that a key that
- * several want counts for the first. */
+/* First what is due, of all workers, then what piggybacks: a key that several want is not late for
+ * the first. */
 static void begin_all(struct intents *all, struct run *run)
 {
-    bool piggybacks = false;
+    for (unsigned worker = 0; worker < all->workers; worker++)
+        begin_due(all, worker, all->worker[worker].lookahead, false, run);
     for (unsigned worker = 0; worker < all->workers; worker++) {
-        begin_due(all, worker, all->worker[worker].lookahead, 0, run);
-        piggybacks |= all->worker[worker].ahead > 0;
-    }
-    for (unsigned eighths = 0; piggybacks && eighths < INTENTS_EIGHTHS; eighths++) {
-        for (unsigned worker = 0; worker < all->workers; worker++) {
-            const struct worker_intents *w = &all->worker[worker];
-            locus_clock ahead = w->ahead * (eighths + 1) / INTENTS_EIGHTHS;
-            if (ahead > 0) begin_due(all, worker, w->lookahead + ahead, eighths, run);
-        }
+        const struct worker_intents *w = &all->worker[worker];
+        if (w->ahead > 0) begin_due(all, worker, w->lookahead + w->ahead, true, run);
     }
 }
 
-static void look_at(struct intents *all, unsigned worker, struct run *run)
+static void finish(struct intents *all, unsigned worker, struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
     locus_clock lookahead = w->lookahead;
-    look_until(w, clock_of(all, worker), run);
+    end_due(w, clock_of(all, worker), run);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - lookahead + 1 < due) due = start - lookahead + 1;
     publish(&note->lookahead, lookahead);
@@ -523,7 +513,7 @@ void intents_turn(struct intents *all, intents_hear *hear, void *context)
     run.count = 0;
     read_streams(all, &run);
     begin_all(all, &run);
-    for (unsigned worker = 0; worker < all->workers; worker++) look_at(all, worker, &run);
+    for (unsigned worker = 0; worker < all->workers; worker++) finish(all, worker, &run);
     pass_on(&run);
 }
 

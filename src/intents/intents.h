@@ -1,17 +1,14 @@
 /*
  * intents.h - the intents of this node's workers in one shard: signaled, waiting, active, expired.
  *
- * Each worker or loader writes to its own stream (intent_stream.h), and the shard reads it. What
- * comes there are begins of wants; their ends are looked up when they would be due. The shard keeps
- * the wants of each worker in batches: waiting batches ordered by their start, active ones by when
- * to look at them next. When a batch becomes active, the count of each of its keys rises by one. At
- * the next look the keys whose ends were raised go into batches to be looked at later, and the
- * counts of the others fall by one. The node wants a key while its count is above 0, so intents may
- * overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear only of the first and the
- * last).
- *
- * A want is looked at a few times and ends exactly: the next look is at least four fifths of the
- * way to its end, and not beyond.
+ * Each worker or loader writes to its own stream (intent_stream.h), and the shard reads it: begins of
+ * wants, whose ends are looked up when they would be due. It keeps the wants of each worker in
+ * batches: waiting batches ordered by their start, active ones by when they would end. When a batch
+ * becomes active, the count of each of its keys rises by one. Then the keys whose ends were raised
+ * go into later batches, and the counts of the others fall by one. The node wants a key while its
+ * count is above 0, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers
+ * hear only of the first and the last). A want ends exactly: the next time that its end is looked up
+ * is at least four fifths of the way to it, and not beyond.
  *
  * What finds no place in a stream's table and is extended again and again is in many active
  * batches. Only one of them matters for each key: the one that ends last. When the active batches
@@ -20,10 +17,6 @@
  * An intent that never ends (LOCUS_FOREVER) belongs to the node, not to the worker. Once it has
  * begun it is no longer a batch, and it ends when it is taken back. If it still waits for its start
  * when its worker closes, it begins then.
- *
- * A sleeping shard is woken when there is something to do. For every worker it publishes the clock
- * at which it must look next; the worker wakes the shard when it reaches that clock
- * (intents_advanced).
  *
  * Callers   intents_open_stream, intents_published, intents_advanced: workers' and loaders'
  *           threads; the rest: the shard's
@@ -36,11 +29,8 @@
 #ifndef LOCUS_INTENTS_INTENTS_H
 #define LOCUS_INTENTS_INTENTS_H
 
-#include "base/clock_heap.h"
+#include "base/sets.h"
 #include "intents/intent_stream.h"
-
-/* Keys of this shard that begin together, or are looked at together. */
-struct intent_batch;
 
 /* One worker's intents in one shard. */
 struct worker_intents {
@@ -48,11 +38,9 @@ struct worker_intents {
      * costs little: the shard is not woken for them. round.c sets both before each turn. */
     locus_clock lookahead, ahead;
     struct intent_stream *stream;      /* of the worker and its loaders, in order of opening */
-    struct clock_heap waiting, active; /* by start, by the next look */
+    struct clock_heap waiting, active; /* batches by start, by when they would end */
     size_t active_keys, merge_at;      /* in all active batches; when to merge them */
 };
-
-enum { INTENTS_EIGHTHS = 8 };
 
 struct intents {
     unsigned workers;
@@ -93,7 +81,7 @@ struct intent_event {
     uint64_t index;
     locus_clock start, end; /* as it was first named; 0: not known */
     uint8_t kind;           /* enum intent_kind */
-    uint8_t eighths;        /* of `ahead`: how far beyond the lookahead it starts */
+    bool piggybacks;        /* it starts beyond the lookahead */
 };
 
 /* Reads the streams; passes the events that are due to `hear`, in order, in runs of at most

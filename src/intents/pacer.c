@@ -1,6 +1,7 @@
 #include "intents/pacer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 int pacer_init(struct pacer *p, unsigned workers)
@@ -18,32 +19,10 @@ void pacer_fini(struct pacer *p)
     *p = (struct pacer){0};
 }
 
-static uint64_t platform_ns(const struct pacer *p, uint64_t rounds, uint64_t bytes)
-{
-    return rounds * p->round_ns + bytes * p->kib_ns / 1024;
-}
-
 void pacer_spent(struct pacer *p, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes)
 {
     p->spent_rounds += rounds;
-    p->cost_ns += cpu_ns + platform_ns(p, rounds, bytes);
-}
-
-static uint64_t factor(const struct pacer *p)
-{
-    return p->has_own_core ? PACER_FACTOR_OWN : PACER_FACTOR;
-}
-
-/* Time without rounds of our own, in which none had to wait, pays for serving others. Otherwise a
- * node that has only served for a long time would owe a long pause. */
-void pacer_served(struct pacer *p, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
-                  uint64_t bytes)
-{
-    uint64_t since = p->due_ns > p->served_at_ns ? p->due_ns : p->served_at_ns;
-    uint64_t paid = now_ns > since ? (now_ns - since) / factor(p) : 0;
-    p->served_ns -= paid < p->served_ns ? paid : p->served_ns;
-    p->served_ns += cpu_ns + platform_ns(p, rounds, bytes);
-    p->served_at_ns = now_ns;
+    p->cost_ns += cpu_ns + rounds * p->round_ns + bytes * p->kib_ns / 1024;
 }
 
 /* Those of others that end here are about as many as ours. */
@@ -61,10 +40,9 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static uint64_t take_pause(struct pacer *p)
 {
-    uint64_t most = p->cost_ns + PACER_SERVED_NS_MAX,
-             served = p->served_ns < most ? p->served_ns : most;
-    uint64_t pause = larger(factor(p) * (p->cost_ns + served), pause_for_rounds(p));
-    p->cost_ns = p->spent_rounds = p->served_ns = 0;
+    unsigned factor = p->has_own_core ? PACER_FACTOR_OWN : PACER_FACTOR;
+    uint64_t pause = larger(factor * p->cost_ns, pause_for_rounds(p));
+    p->cost_ns = p->spent_rounds = 0;
     return larger(pause, p->pause_ns);
 }
 
@@ -118,4 +96,87 @@ void pacer_pause(struct pacer *p, uint64_t now_ns, const locus_clock *const *clo
                                     : 0;
     p->began_ns = now_ns;
     p->due_ns = now_ns + pause;
+}
+
+/* ---- lookahead ---- */
+
+/* The normal distribution's quantile at LOOKAHEAD_QUANTILE. */
+#define NORMAL_QUANTILE 3.719016485455709
+
+/* Sums beyond it would take longer than what a round sends: this is called for every round. */
+#define EXACT_MEAN_MAX 100.0
+
+/* Sums the probabilities of 0, 1, 2, … */
+static locus_clock exact(double mean)
+{
+    double term = exp(-mean), sum = term;
+    locus_clock k = 0;
+    /* Rounding alone may keep the sum below the quantile; but the quantile is never 10 deviations
+     * and 20 clocks above the mean. */
+    locus_clock end = (locus_clock)(mean + 10 * sqrt(mean) + 20);
+    while (sum < LOOKAHEAD_QUANTILE && k < end) {
+        k++;
+        term *= mean / (double)k;
+        sum += term;
+    }
+    return k;
+}
+
+/* Cornish and Fisher's expansion to the distribution's skewness and kurtosis. */
+static locus_clock expanded(double mean)
+{
+    const double z = NORMAL_QUANTILE;
+    double deviation = sqrt(mean);
+    return (locus_clock)ceil(mean + z * deviation + (z * z - 1) / 6 +
+                             (z - z * z * z) / (72 * deviation) - 0.5);
+}
+
+locus_clock lookahead_quantile(double mean)
+{
+    if (!(mean > 0)) return 0;
+    return mean <= EXACT_MEAN_MAX ? exact(mean) : expanded(mean);
+}
+
+void lookahead_init(struct lookahead *l)
+{
+    *l = (struct lookahead){.rate = LOOKAHEAD_FIRST_RATE,
+                            .lookahead = lookahead_quantile(2 * LOOKAHEAD_FIRST_RATE)};
+}
+
+void lookahead_end(struct lookahead *l, locus_clock now)
+{
+    /* the worker computes, pauses, or began anew: Section 4.2.2 keeps the estimate */
+    if (now <= l->at_start) {
+        l->rounds_of_clock += now == l->at_start;
+        return;
+    }
+    double passed = (double)(now - l->at_start) / (1 + (double)l->rounds_of_clock);
+    l->rounds_of_clock = 0;
+    l->rate = (1 - LOOKAHEAD_SMOOTHING) * l->rate + LOOKAHEAD_SMOOTHING * passed;
+    l->lookahead = lookahead_quantile(2 * (l->rate > passed ? l->rate : passed));
+    if (l->lookahead < LOOKAHEAD_MIN) l->lookahead = LOOKAHEAD_MIN;
+}
+
+/* ---- the margin ---- */
+
+void margin_init(struct margin *m, bool may_widen)
+{
+    *m = (struct margin){.factor = 1, .most = may_widen ? MARGIN_MAX : 1};
+}
+
+void margin_adjust(struct margin *m)
+{
+    if (m->was_late) m->factor += MARGIN_STEP;
+    m->factor -= MARGIN_STEP * (1 - LOOKAHEAD_QUANTILE) * m->begun;
+    if (m->factor < 1) m->factor = 1;
+    if (m->factor > m->most) m->factor = m->most;
+    m->begun = 0;
+    m->was_late = false;
+}
+
+locus_clock margin_of(const struct margin *m, locus_clock lookahead)
+{
+    if (m->factor <= 1) return lookahead;
+    double wide = m->factor * (double)lookahead;
+    return wide < 0x1p62 ? (locus_clock)wide : INT64_MAX / 2;
 }

@@ -374,44 +374,35 @@ static int listen_at_name(const char *where, int *listener)
     return rc ? cannot_listen(rc, where) : 0;
 }
 
-/* At an address of the family in which the nodes speak with the rendezvous, if it has one. */
-static int listen_at_interface(const struct address_place *p, const char *name, unsigned port,
-                               int *listener)
+/* An address of the family in which the nodes speak with the rendezvous, if it has one. */
+static int find_interface(const struct address_place *p, const char *name, struct address *own)
 {
-    struct address route = {.bytes = 0}, own;
+    struct address route = {.bytes = 0};
     int family = AF_UNSPEC;
     if (p->rendezvous && address_route(p->rendezvous, family, false, p->deadline_ns, &route) == 0)
         family = route.as.ss_family;
-    int rc = address_of_interface(name, family, &own);
-    if (rc == -EADDRNOTAVAIL) rc = address_of_interface(name, AF_UNSPEC, &own);
+    int rc = address_of_interface(name, family, own);
+    if (rc == -EADDRNOTAVAIL) rc = address_of_interface(name, AF_UNSPEC, own);
     if (rc == -EADDRNOTAVAIL)
         return error_set(rc, "the interface \"%.64s\" has no address: give it one, or name another",
                          name);
-    if (rc) return error_set(rc, "the interfaces cannot be listed: %s", locus_strerror(rc));
-    address_set_port(&own, port);
-    rc = address_bind(&own, listener);
-    return rc ? cannot_listen(rc, p->listen) : 0;
-}
-
-static int listen_by_route(const struct address_place *p, unsigned port, int *listener)
-{
-    struct address own;
-    int rc = address_route(p->rendezvous, AF_UNSPEC, p->loopback_only, p->deadline_ns, &own);
-    if (rc) return rc;
-    address_set_port(&own, port);
-    rc = address_bind(&own, listener);
-    return rc ? cannot_listen(rc, port ? p->listen : "by route to the rendezvous") : 0;
+    return rc ? error_set(rc, "the interfaces cannot be listed: %s", locus_strerror(rc)) : 0;
 }
 
 static int listen_there(const struct address_place *p, int *listener)
 {
     char host[ADDRESS_HOST_MAX] = "";
     unsigned port = 0;
+    struct address own;
     int rc = p->listen ? address_split(FOR_PEERS, p->listen, host, &port) : 0;
     if (rc) return rc;
-    if (!*host) return listen_by_route(p, port, listener);
-    return if_nametoindex(host) ? listen_at_interface(p, host, port, listener)
-                                : listen_at_name(p->listen, listener);
+    if (*host && !if_nametoindex(host)) return listen_at_name(p->listen, listener);
+    rc = *host ? find_interface(p, host, &own)
+               : address_route(p->rendezvous, AF_UNSPEC, p->loopback_only, p->deadline_ns, &own);
+    if (rc) return rc;
+    address_set_port(&own, port);
+    rc = address_bind(&own, listener);
+    return rc ? cannot_listen(rc, *host || port ? p->listen : "by route to the rendezvous") : 0;
 }
 
 static int tell_address(const struct address_place *p, int listener, char address[ADDRESS_MAX])

@@ -53,10 +53,9 @@ bool address_is_loopback(const struct sockaddr *);
 unsigned address_port(const struct address *);
 void address_set_port(struct address *, unsigned port);
 
-/* The address from which this machine sends to `rendezvous`, with port 0. If `rendezvous` is the
- * machine's own name, on loopback for itself, it is the address from which the machine reaches
- * others. `loopback_only`: only addresses of the rendezvous on loopback count. 0, or a negative
- * errno with the sentence: -EACCES if there are only others. */
+/* The address from which this machine sends to `rendezvous`, or others, if that is its own name, on
+ * loopback for itself; with port 0. `loopback_only`: only addresses of the rendezvous on loopback
+ * count. 0, or a negative errno with the sentence: -EACCES if there are only others. */
 int address_route(const char *rendezvous, int family, bool loopback_only, uint64_t deadline_ns,
                   struct address *out);
 int address_not_on_loopback(const char *rendezvous); /* that sentence */
@@ -96,8 +95,7 @@ int rendezvous_address_parse(struct rendezvous_address *, const char *text);
 /* Fills in the addresses, once. */
 int rendezvous_address_resolve(struct rendezvous_address *, uint64_t deadline_ns);
 /* If the host is this machine's own name, on loopback, others reach it at the address of the data
- * port. So that address comes first, to listen at and to connect to. Otherwise, or if the data port
- * is on loopback, too, nothing changes. */
+ * port: unless that is on loopback, too, it comes first, to listen at and to connect to. */
 void rendezvous_address_prefer(struct rendezvous_address *, const char *data_address);
 
 #endif

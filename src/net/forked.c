@@ -12,7 +12,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
     bool *closes; /* [capacity], by descriptor */
-    size_t count, capacity;
+    size_t capacity;
     struct forked_watch *watch;
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
@@ -31,7 +31,6 @@ static void in_child(void)
     for (size_t fd = 0; fd < all.capacity; fd++)
         if (all.closes[fd]) close((int)fd);
     if (all.capacity) memset(all.closes, 0, all.capacity * sizeof *all.closes);
-    all.count = 0;
     for (struct forked_watch *w = all.watch; w; w = w->next) w->call(w->context);
     pthread_mutex_unlock(&all.mutex);
 }
@@ -59,10 +58,7 @@ int forked_register(int fd)
     pthread_once(&all.once, listen_for_forks);
     pthread_mutex_lock(&all.mutex);
     bool ok = reach((size_t)fd);
-    if (ok && !all.closes[fd]) {
-        all.closes[fd] = true;
-        all.count++;
-    }
+    if (ok) all.closes[fd] = true;
     pthread_mutex_unlock(&all.mutex);
     return ok ? 0 : -ENOMEM;
 }
@@ -70,15 +66,7 @@ int forked_register(int fd)
 void forked_unregister(int fd)
 {
     pthread_mutex_lock(&all.mutex);
-    if (fd >= 0 && (size_t)fd < all.capacity && all.closes[fd]) {
-        all.closes[fd] = false;
-        all.count--;
-    }
-    if (all.count == 0) { /* nothing is left behind */
-        free(all.closes);
-        all.closes = NULL;
-        all.capacity = 0;
-    }
+    if (fd >= 0 && (size_t)fd < all.capacity) all.closes[fd] = false;
     pthread_mutex_unlock(&all.mutex);
 }
 

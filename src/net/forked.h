@@ -1,10 +1,10 @@
 /*
  * forked.h - what a child of fork() without exec lets go.
  *
- * A connection ends when its last descriptor is closed. A forked child has copies of its parent's
- * descriptors, so the peers would not notice the parent's death before the time-out. Therefore those
- * of links and of what listens are closed in a child before fork() returns there. The node belongs
- * to the parent alone: what watches for children sees to it that every call of the child is refused.
+ * A connection ends when its last descriptor is closed: with copies in a child, peers would not
+ * notice the parent's death before the time-out. So those of links and of what listens are closed
+ * there before fork() returns. The node belongs to the parent alone: what watches for children sees
+ * to it that every call of a child is refused.
  *
  * Callers   whoever opens a socket or a ring of a node, on any thread; locus.c watches
  * Memory    a byte a descriptor of the process; the caller's for those who watch

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "locus.h"
+#include "net/forked.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -93,17 +94,20 @@ static void set_queued(struct link *l, size_t bytes)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct link *link_new(struct links *all, unsigned peer, const struct carrier *carrier, int fd)
+struct link *link_new(struct links *all, unsigned peer, int fd)
 {
     struct link *l = aligned_alloc(64, (sizeof *l + 63) & ~(size_t)63);
     if (!l) return NULL;
-    *l = (struct link){.all = all, .peer = peer, .carrier = carrier, .fd = fd};
+    *l = (struct link){.all = all, .peer = peer, .fd = fd};
     /* Its pages cost memory only once that many bytes have arrived together. */
     l->buffer = malloc(2 * all->frame_bytes);
-    if (l->buffer && carrier->open(l)) return l;
-    free(l->buffer);
-    free(l);
-    return NULL;
+    if (!l->buffer || forked_register(fd)) {
+        free(l->buffer);
+        free(l);
+        return NULL;
+    }
+    tcp_set_options(fd);
+    return l;
 }
 
 /* What is under way belongs to the kernel and stays. */
@@ -130,17 +134,17 @@ void link_free(struct link *l)
 {
     l->under_way = 0;
     drop_queue(l);
-    l->carrier->close(l);
-    shared_free(l->shared);
+    forked_end(l->fd);
+    common_free(l->common);
     free(l->buffer);
     free(l);
 }
 
-static void close_down(struct link *l, enum link_state state)
+void link_end(struct link *l)
 {
-    if (l->state != LINK_OPEN) return;
-    l->state = state;
-    l->carrier->shut(l);
+    if (l->phase != LINK_OPEN) return;
+    l->phase = LINK_ENDED;
+    shutdown(l->fd, SHUT_RDWR);
     drop_queue(l);
 }
 
@@ -168,26 +172,26 @@ static void tell_accused(struct link *l)
     last.header.lost = l->peer;
     last.header.body_bytes = (uint32_t)((length + 7) & ~(size_t)7);
     memcpy(last.reason, l->reason, length);
-    l->carrier->say_last(l, &last, sizeof last.header + last.header.body_bytes);
+    size_t bytes = sizeof last.header + last.header.body_bytes;
+    if (!l->writes_common)
+        send(l->fd, &last, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    else if (common_room(l->common, bytes) >= (ssize_t)bytes)
+        common_write(l->common, &(struct iovec){&last, bytes}, 1);
 }
 
 void link_fail(struct link *l, unsigned culprit, const char *format, ...)
 {
-    if (l->state != LINK_OPEN) return;
+    if (l->phase != LINK_OPEN) return;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(l->reason, sizeof l->reason, format, arguments);
     va_end(arguments);
     l->culprit = culprit;
     tell_accused(l);
-    close_down(l, LINK_FAILED);
+    link_end(l);
+    l->phase = LINK_FAILED;
     *l->all->fallen_end = l;
     l->all->fallen_end = &l->next_fallen;
-}
-
-void link_end(struct link *l)
-{
-    close_down(l, LINK_ENDED);
 }
 
 /* A killed process ends its connections in any of these ways. */
@@ -239,7 +243,7 @@ static void seal_building(struct link *l)
 
 static bool is_speaking(const struct link *l)
 {
-    return l->state == LINK_OPEN && !l->said_bye;
+    return l->phase == LINK_OPEN && !l->said_bye;
 }
 
 size_t link_queued_max(const struct link *l)
@@ -336,7 +340,7 @@ static enum wire_kind kind_of(const struct outgoing *o)
 
 unsigned link_gather(struct link *l)
 {
-    if (l->state != LINK_OPEN || l->under_way || l->send_error) return 0;
+    if (l->phase != LINK_OPEN || l->under_way || l->send_error) return 0;
     if (l->flushed) seal_building(l);
     size_t skip = l->sent;
     unsigned n = 0;
@@ -372,7 +376,7 @@ static void count_sent(struct link *l, size_t bytes)
 void link_sent(struct link *l, int result)
 {
     l->under_way = 0;
-    if (l->state != LINK_OPEN) {
+    if (l->phase != LINK_OPEN) {
         drop_queue(l);
     } else if (result >= 0 || result == -EINTR || result == -EAGAIN) {
         if (result > 0) count_sent(l, (size_t)result);
@@ -382,28 +386,24 @@ void link_sent(struct link *l, int result)
          * The shutdown ends the connection, receiving continues to that end, and finds the
          * reason. */
         l->send_error = -result;
-        l->carrier->shut(l);
+        shutdown(l->fd, SHUT_RDWR);
     }
 }
 
 struct link_load link_load(const struct link *l)
 {
-    struct link_load load = {
-        .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED),
+    bool is_common = __atomic_load_n(&l->writes_common, __ATOMIC_ACQUIRE);
+    return (struct link_load){
+        .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED) +
+                        (is_common ? common_unread(l->common) : tcp_queued_bytes(l->fd)),
+        .round_trip_s = is_common ? 0 : tcp_round_trip_s(l->fd),
+        .is_common = is_common,
     };
-    __atomic_load_n(&l->carrier, __ATOMIC_ACQUIRE)->add_load(l, &load);
-    return load;
-}
-
-uint64_t links_bytes(const struct links *all)
-{
-    return __atomic_load_n(&all->buffers, __ATOMIC_RELAXED) *
-           (sizeof(struct outgoing) + all->frame_bytes);
 }
 
 bool link_is_drained(const struct link *l)
 {
-    return l->state != LINK_OPEN || l->queued_bytes == 0;
+    return l->phase != LINK_OPEN || l->queued_bytes == 0;
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -432,11 +432,11 @@ static void take_lost(struct link *l, const struct wire_frame *f)
         link_fail(l, f->lost, "%s", *reason ? reason : "failed");
 }
 
-static const char *take_share(struct link *l, const struct wire_frame *f)
+static const char *take_common(struct link *l, const struct wire_frame *f)
 {
     char text[LINK_REASON_BYTES];
     read_text(f, text);
-    return link_heard_share(l, text);
+    return link_heard_common(l, text);
 }
 
 static void take_frame(struct link *l, const struct wire_frame *f)
@@ -453,8 +453,8 @@ static void take_frame(struct link *l, const struct wire_frame *f)
         l->heard_bye = true;
     else if (f->kind == WIRE_LOST)
         take_lost(l, f);
-    else if (f->kind == WIRE_SHARE)
-        why = take_share(l, f);
+    else if (f->kind == WIRE_COMMON)
+        why = take_common(l, f);
     else if (f->kind == WIRE_THROUGH)
         why = link_heard_through(l);
     if (why) link_fail(l, l->peer, "sent %s", why);
@@ -463,7 +463,7 @@ static void take_frame(struct link *l, const struct wire_frame *f)
 /* Passes complete frames up. Returns the size of the incomplete frame behind them; 0: unknown. */
 static size_t take_frames(struct link *l)
 {
-    while (l->state == LINK_OPEN && l->tail - l->head >= sizeof(struct wire_frame)) {
+    while (l->phase == LINK_OPEN && l->tail - l->head >= sizeof(struct wire_frame)) {
         const struct wire_frame *f = (const void *)(l->buffer + l->head);
         const char *why = wire_check_frame(f, l->all->frame_bytes - sizeof *f, l->sequence_in);
         if (why) {
@@ -502,20 +502,20 @@ void link_take(struct link *l, size_t bytes)
 
 void link_received(struct link *l, int result, bool more)
 {
-    if (l->state != LINK_OPEN) return;
+    if (l->phase != LINK_OPEN) return;
     if (result > 0) {
         l->more = more;
-        if (!l->reads_shared) link_take(l, (size_t)result);
+        if (!l->reads_common) link_take(l, (size_t)result);
     } else if (result != -EINTR && result != -EAGAIN) {
         link_read_rest(l);
         end(l, -result);
     }
-    if (l->state == LINK_OPEN) link_is_ready(l);
+    if (l->phase == LINK_OPEN) link_is_ready(l);
 }
 
 bool link_peer_is_gone(const struct link *l)
 {
-    return l->heard_bye || l->state != LINK_OPEN;
+    return l->heard_bye || l->phase != LINK_OPEN;
 }
 
 /* ---- heartbeats and silence ------------------------------------------------------------------ */
@@ -548,10 +548,10 @@ uint64_t link_tick(struct link *l, uint64_t now_ns)
     uint64_t silence_ns = is_expecting(l) ? l->heard_ns + silence_limit_ns(all->timeout_ns)
                                           : UINT64_MAX;
     uint64_t speak_ns = UINT64_MAX;
-    if (l->state != LINK_OPEN) return UINT64_MAX;
+    if (l->phase != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {
         char reason[SILENCE_REASON_BYTES];
-        l->carrier->describe_silence(l, all->timeout_ns, reason);
+        tcp_describe_silence(l->fd, all->timeout_ns, reason);
         link_fail(l, l->peer, "%s", reason);
         return UINT64_MAX;
     }

@@ -10,17 +10,16 @@
  * a link is bounded (link_queued_max). A link fails if its queue is longer, if a frame is invalid,
  * if the connection ends without WIRE_BYE, or if the peer is silent.
  *
- * Two nodes of one host speak through memory (shared.h), once they have agreed on it over the
+ * Two nodes of one host speak through common memory (common.h), once they have agreed on it over the
  * connection, whose end then still is the link's end. Nobody above a link sees the difference.
  *
  * Callers   the reactor's thread alone, after uring_add_link()
  * Memory    a receive buffer of two frames, whose pages cost memory once they are used; send
- *           buffers of one frame each from a pool of the ring, returned when sent. The pool keeps
- *           up to 4 MiB of them, and at least 2. Queued bytes take at most twice their size,
- *           because two consecutive frames are together larger than a full one; and one more frame
- *           may not be flushed for a while (actors/outbox.h). The worst case, with rows of up to
- *           32,000 floats, is 4 MiB plus 8 MiB for each node of the cluster. What all links of a
- *           ring may have together is uring_bound()'s
+ *           buffers of one frame each from a pool of the ring, which keeps up to 4 MiB of them.
+ *           Queued bytes take at most twice their size, because two consecutive frames are together
+ *           larger than a full one; and one more frame may not be flushed for a while
+ *           (actors/mailbox.h): with rows of up to 32,000 floats at most 4 MiB, and 8 MiB for each
+ *           node of the cluster. What all links of a ring may have together is in uring_config
  * Waiting   never
  * Life      from uring_add_link to its end; the ring's owner is told of a failure; uring_fini frees
  *           it
@@ -47,11 +46,9 @@ struct link_events {
      * body is valid until the call returns. Returns NULL, or the reason why the link must fail, in
      * the words of wire.h: "an entry of no known operation". */
     const char *(*frame)(void *context, unsigned peer, const struct wire_frame *, const void *body);
-    /* The link to `peer` failed; called once for each link. `culprit` is the node that failed
-     * first, as far as known: the peer itself, or the node that its WIRE_LOST named; it is always a
-     * node of the cluster. `reason` continues the sentence "node N (host:port) ...": "closed the
-     * connection", "was silent for 10 s", "sent a frame larger than agreed". Links are reported in
-     * the order in which they failed. */
+    /* The link to `peer` failed: once for each link, in their order. `culprit` is the node that failed
+     * first, as far as known: the peer itself, or the one that its WIRE_LOST named. `reason`
+     * continues the sentence "node N (host:port) ...": "was silent for 10 s". */
     void (*failed)(void *context, unsigned peer, unsigned culprit, const char *reason);
     /* A heartbeat of `peer`: it lives and has nothing to say. May be NULL. */
     void (*heartbeat)(void *context, unsigned peer);
@@ -59,17 +56,15 @@ struct link_events {
 
 /* Space for one entry with `length` floats in the frame under construction; in its header only
  * `length` is set, the rest is zero. Valid until the next call on this link or of uring_submit.
- * NULL: the link has failed (also because of this entry, if it is too many; the owner is told in
- * the next uring_poll), or has ended, or we said goodbye. */
+ * NULL: the link has ended, or failed, perhaps because this entry is too many; or we said goodbye. */
 struct wire_entry *link_entry(struct link *, uint32_t length);
 
 /* Sends the frame under construction with the next uring_submit or, if a send is under way, with
  * the first one after it. Does nothing if there is no frame. */
 void link_flush(struct link *);
 
-/* How many bytes may wait to be sent, including the frame under construction: our own requests, and
- * for every node all of its credit, because in the worst case all its requests or their answers
- * pass through us. */
+/* How many bytes may wait to be sent: our own requests, and for every node all of its credit, because
+ * in the worst case all its requests or their answers pass through us. */
 size_t link_queued_max(const struct link *);
 
 /* Says goodbye (WIRE_BYE) after everything queued. From now on the end of the connection is no
@@ -90,11 +85,11 @@ struct link_stats {
 /* Adds what was counted so far. Any thread. */
 void link_add_stats(const struct link *, struct link_stats *to);
 
-/* The load of the link; any thread, until the link is freed. */
+/* Any thread, until the link is freed. */
 struct link_load {
     size_t queued_bytes; /* not acknowledged by the peer: here and in the kernel */
-    double round_trip_s; /* as the carrier measures it; 0: unknown */
-    bool is_shared;      /* through memory of this host (shared.h); else TCP */
+    double round_trip_s; /* as TCP measures it; 0: unknown */
+    bool is_common;      /* through common memory (common.h); else TCP */
 };
 struct link_load link_load(const struct link *);
 

@@ -4,9 +4,10 @@
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
  *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
  *               free
- *   carrier     the connection; or, if the peer is at the same place, memory (shared.h), and of the
- *               connection only its end, and bytes that wake who sleeps
- *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
+ *   bytes       go through a TCP connection; or, if the peer is at the same place, through common
+ *               memory (common.h), and then of the connection only its end counts, and bytes that
+ *               wake who sleeps
+ *   phase       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
  *
  * Callers   the reactor's thread
@@ -17,10 +18,9 @@
 #ifndef LOCUS_NET_LINK_PRIVATE_H
 #define LOCUS_NET_LINK_PRIVATE_H
 
-#include "net/carrier.h"
+#include "net/common.h"
 #include "net/link.h"
-#include "net/shared.h"
-#include "net/silence.h"
+#include "net/tcp.h"
 
 #include <sys/socket.h>
 
@@ -49,8 +49,8 @@ struct links {
     uint64_t timeout_ns, heartbeat_ns;
     uint64_t now_ns;               /* of the latest poll or tick */
     bool all_run;                  /* every node has started, and speaks */
-    char place[SHARED_TEXT_BYTES]; /* of this node; empty: it shares no memory */
-    struct link *sharing;          /* the links that have memory */
+    char place[COMMON_TEXT_BYTES]; /* of this node; empty: it has no common memory */
+    struct link *common;           /* those that read from common memory */
     struct outgoing *spare;
     uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;
@@ -59,19 +59,18 @@ struct links {
     struct link **fallen_end;
 };
 
-enum link_state { LINK_OPEN, LINK_ENDED, LINK_FAILED };
+enum link_phase { LINK_OPEN, LINK_ENDED, LINK_FAILED };
 
 /*   lower rank    NONE --says its place--> ASKED --a name, opened--> THROUGH
  *   higher rank   NONE --its own place heard, says a name--> ASKED --WIRE_THROUGH--> THROUGH
  *   both          --anything else that the other one may say--> APART */
-enum link_share { SHARE_NONE, SHARE_ASKED, SHARE_THROUGH, SHARE_APART };
+enum link_agreement { COMMON_NONE, COMMON_ASKED, COMMON_THROUGH, COMMON_APART };
 
 struct link {
     struct links *all;
     unsigned peer;
-    const struct carrier *carrier;
-    int fd; /* the carrier's */
-    enum link_state state;
+    int fd;
+    enum link_phase phase;
     bool said_bye, heard_bye;
 
     struct outgoing *building;
@@ -89,11 +88,11 @@ struct link {
     bool more;      /* when the last one ended, the socket had more bytes */
     uint64_t sequence_in;
 
-    enum link_share share;
-    struct shared *shared;
-    bool writes_shared, reads_shared; /* WIRE_THROUGH has gone, has come */
+    enum link_agreement agreement;
+    struct common *common;
+    bool writes_common, reads_common; /* WIRE_THROUGH has gone, has come */
     unsigned char bell[LINK_BELL_BYTES];
-    struct link *next_sharing;
+    struct link *next_common;
 
     uint64_t spoke_ns, heard_ns; /* when the last send began, when the last bytes came */
     struct silence silence;
@@ -110,10 +109,9 @@ struct link {
 void links_init(struct links *, const struct link_events *, unsigned nodes, size_t entry_bytes_max,
                 double timeout_s);
 void links_fini(struct links *);
-uint64_t links_bytes(const struct links *); /* of send buffers; any thread */
 
 /* NULL: no memory; the connection is still the caller's. */
-struct link *link_new(struct links *, unsigned peer, const struct carrier *, int fd);
+struct link *link_new(struct links *, unsigned peer, int fd);
 /* Closes the connection. */
 void link_free(struct link *);
 
@@ -126,7 +124,7 @@ void link_sent(struct link *, int result);
 /* Where the next bytes go; never empty. */
 static inline struct iovec link_space(struct link *l)
 {
-    if (l->reads_shared) return (struct iovec){l->bell, sizeof l->bell};
+    if (l->reads_common) return (struct iovec){l->bell, sizeof l->bell};
     return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
 }
 /* The receive ended with this many bytes (0: the connection ended), or a negative errno value.
@@ -138,12 +136,12 @@ void link_take(struct link *, size_t bytes);
 /* A frame without entries, behind everything queued. */
 void link_notice(struct link *, enum wire_kind, unsigned lost, const char *text);
 
-/* ---- memory that both ends share (link_shared.c) ---- */
+/* ---- common memory (link_common.c) ---- */
 
 /* Begins to agree on it: at the start, of links to nodes of higher rank. */
-void link_ask_to_share(struct link *);
-/* WIRE_SHARE and WIRE_THROUGH have come. Return NULL, or why the link must fail. */
-const char *link_heard_share(struct link *, const char *text);
+void link_ask_common(struct link *);
+/* WIRE_COMMON and WIRE_THROUGH have come. Return NULL, or why the link must fail. */
+const char *link_heard_common(struct link *, const char *text);
 const char *link_heard_through(struct link *);
 /* Our WIRE_THROUGH has gone. */
 void link_begin_to_give(struct link *);
@@ -155,7 +153,7 @@ bool link_move(struct link *);
 void link_read_rest(struct link *);
 /* Wakes the peer if it sleeps and there is something for it. */
 void link_wake(struct link *);
-/* All links that share memory: this end is about to sleep. false: it must not, there is news. */
+/* All links in common memory: this end is about to sleep. false: it must not, there is news. */
 bool links_sleep(struct links *);
 void links_awake(struct links *);
 

@@ -23,7 +23,7 @@ enum { ACCEPTS_PER_TURN = 64 }; /* so that our own connections have their turn, 
 
 /* ---- what a mesh is made of ------------------------------------------------------------------ */
 
-enum step {
+enum phase {
     WAITING, /* for the time of the next try */
     CONNECTING,
     HEARING, /* the other side's first message has not come in full */
@@ -33,7 +33,7 @@ enum step {
 
 struct contact {
     int fd;
-    enum step step;
+    enum phase phase;
     unsigned peer, shard; /* an unauthenticated peer's are not known before it has said hello */
     uint64_t retry_ns;
     uint64_t since_ns; /* when an unauthenticated peer came */
@@ -107,7 +107,7 @@ static void await_proof(struct contact *k)
 {
     memcpy(k->talk.their_nonce, k->message.proof, sizeof k->talk.their_nonce);
     k->heard = 0;
-    k->step = PROVING;
+    k->phase = PROVING;
 }
 
 static bool say_proof(const struct mesh *m, const struct contact *k, enum secret_role role)
@@ -172,7 +172,7 @@ static void try_later(struct contact *k, int error, uint64_t now_ns)
 {
     if (k->fd >= 0) forked_end(k->fd);
     k->fd = -1;
-    k->step = WAITING;
+    k->phase = WAITING;
     k->error = error;
     k->retry_ns = now_ns + RETRY_NS;
 }
@@ -189,7 +189,7 @@ static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
     if (is_exhausted) rc = out_of_descriptors(m, errno);
     if (k->fd >= 0) forked_register(k->fd);
     k->heard = 0;
-    k->step = CONNECTING;
+    k->phase = CONNECTING;
     if (k->fd < 0 || (connect(k->fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS))
         try_later(k, errno, now_ns);
     freeaddrinfo(to);
@@ -205,7 +205,7 @@ static void greet(const struct mesh *m, struct contact *k, uint64_t now_ns)
     if (error || !say(k->fd, m->config, MESH_ACCEPTED, k->shard, k->talk.our_nonce))
         try_later(k, error ? error : ECONNRESET, now_ns);
     else
-        k->step = HEARING;
+        k->phase = HEARING;
 }
 
 static int meet_challenge(const struct mesh *m, struct contact *k, uint64_t now_ns)
@@ -246,11 +246,11 @@ static int take_answer(struct mesh *m, struct contact *k, uint64_t now_ns)
     /* Where there is a secret, who has proved nothing may be anybody. */
     if ((is_other || a->status == MESH_MISFIT) && !has_secret(m)) return refused(m, k);
     if (is_other) fits = false;
-    if (a->status == MESH_CHALLENGE && fits && k->step == HEARING)
+    if (a->status == MESH_CHALLENGE && fits && k->phase == HEARING)
         return meet_challenge(m, k, now_ns);
-    bool is_unproven = has_secret(m) && (k->step != PROVING || !has_proved(m, k, SECRET_CALLEE));
+    bool is_unproven = has_secret(m) && (k->phase != PROVING || !has_proved(m, k, SECRET_CALLEE));
     if (a->status == MESH_ACCEPTED && fits && !is_unproven) {
-        k->step = DONE;
+        k->phase = DONE;
         note_connected(m, k->peer, k->shard, k->fd);
         return 0;
     }
@@ -260,7 +260,7 @@ static int take_answer(struct mesh *m, struct contact *k, uint64_t now_ns)
 
 static int go_on(struct mesh *m, struct contact *k, uint64_t now_ns)
 {
-    if (k->step == CONNECTING) {
+    if (k->phase == CONNECTING) {
         greet(m, k, now_ns);
         return 0;
     }
@@ -369,7 +369,7 @@ static void limit_unauthenticated(struct mesh *m)
 {
     struct strangers s = {.count = 0};
     for (unsigned i = m->unauthenticated_count; i-- > 0;)
-        strangers_count(&s, &m->unauthenticated[i], m->unauthenticated[i].step == PROVING);
+        strangers_count(&s, &m->unauthenticated[i], m->unauthenticated[i].phase == PROVING);
     const struct contact *k = strangers_leaves(&s, m->expected);
     if (k) drop_unauthenticated(m, (unsigned)(k - m->unauthenticated));
 }
@@ -379,9 +379,9 @@ static void listen_to_unauthenticated(struct mesh *m, unsigned i, uint64_t now_n
     struct contact *k = &m->unauthenticated[i];
     int heard = hear(k);
     if (heard == 0) return;
-    enum verdict verdict = heard < 0            ? MUST_GO
-                           : k->step == HEARING ? admit(m, k)
-                                                : take_proof(m, k, now_ns);
+    enum verdict verdict = heard < 0             ? MUST_GO
+                           : k->phase == HEARING ? admit(m, k)
+                                                 : take_proof(m, k, now_ns);
     if (verdict == MUST_GO) forked_end(k->fd);
     if (verdict != STAYS) forget_unauthenticated(m, i);
 }
@@ -398,7 +398,7 @@ static void welcome(struct mesh *m, int fd, uint64_t now_ns)
     forked_register(fd);
     limit_unauthenticated(m);
     m->unauthenticated[m->unauthenticated_count++] =
-        (struct contact){.fd = fd, .step = HEARING, .since_ns = now_ns};
+        (struct contact){.fd = fd, .phase = HEARING, .since_ns = now_ns};
     listen_to_unauthenticated(m, m->unauthenticated_count - 1, now_ns);
 }
 
@@ -435,7 +435,7 @@ static const char *trouble_with(const struct mesh *m, unsigned peer, char *text,
     *text = '\0';
     for (unsigned i = 0; i < m->ours_count; i++) {
         const struct contact *k = &m->ours[i];
-        if (k->peer != peer || k->step == DONE || !k->error) continue;
+        if (k->peer != peer || k->phase == DONE || !k->error) continue;
         if (k->error == EPROTO)
             return ": another cluster, or something else, answers at its address";
         if (k->error == EKEYREJECTED)
@@ -485,8 +485,8 @@ static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
     if (m->config->cancel) *until_ns = time_earlier(*until_ns, now_ns + CANCEL_NS);
     for (unsigned i = 0; i < m->ours_count && !rc; i++) {
         struct contact *k = &m->ours[i];
-        if (k->step == WAITING && k->retry_ns <= now_ns) rc = open_contact(m, k, now_ns);
-        if (k->step == WAITING) *until_ns = time_earlier(*until_ns, k->retry_ns);
+        if (k->phase == WAITING && k->retry_ns <= now_ns) rc = open_contact(m, k, now_ns);
+        if (k->phase == WAITING) *until_ns = time_earlier(*until_ns, k->retry_ns);
     }
     return rc;
 }
@@ -499,9 +499,8 @@ static unsigned fill_polled(struct mesh *m)
     m->polled[n++] = (struct pollfd){.fd = m->config->listener, .events = POLLIN};
     for (unsigned i = 0; i < m->ours_count; i++) {
         const struct contact *k = &m->ours[i];
-        bool is_active = k->step == CONNECTING || k->step == HEARING || k->step == PROVING;
-        m->polled[n++] = (struct pollfd){.fd = is_active ? k->fd : -1,
-                                         .events = k->step == CONNECTING ? POLLOUT : POLLIN};
+        m->polled[n++] = (struct pollfd){.fd = k->phase == DONE ? -1 : k->fd,
+                                         .events = k->phase == CONNECTING ? POLLOUT : POLLIN};
     }
     for (unsigned i = 0; i < m->unauthenticated_count; i++)
         m->polled[n++] = (struct pollfd){.fd = m->unauthenticated[i].fd, .events = POLLIN};
@@ -574,7 +573,7 @@ static void close_contacts(struct mesh *m)
 {
     while (m->unauthenticated_count > 0) drop_unauthenticated(m, m->unauthenticated_count - 1);
     for (unsigned i = 0; m->ours && i < m->ours_count; i++)
-        if (m->ours[i].fd >= 0 && m->ours[i].step != DONE) forked_end(m->ours[i].fd);
+        if (m->ours[i].fd >= 0 && m->ours[i].phase != DONE) forked_end(m->ours[i].fd);
 }
 
 int mesh_connect(const struct mesh_config *c, int *fd)

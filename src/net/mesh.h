@@ -3,10 +3,9 @@
  * the cluster forms.
  *
  * Each node listens on one port. Of two nodes the one with the higher rank connects and says hello;
- * the other checks that the connection belongs here, and answers. All messages have the layout of
- * struct mesh_hello. If the cluster has a secret, both prove that they know it. Other connections
- * (a port scanner, a node of an earlier cluster, a peer that says nothing) are closed or refused,
- * and delay nothing; a peer whose proof is wrong is named on stderr.
+ * the other checks that the connection belongs here, and answers. If the cluster has a secret, both
+ * prove that they know it. Other connections (a port scanner, a node of an earlier cluster, a peer
+ * that says nothing) delay nothing; a peer whose proof is wrong is named on stderr.
  *
  * Callers   the thread that opens a node; nodes of one process share nothing
  * Memory    its own, released on return; of connections that have not yet proved to be links as
@@ -37,18 +36,11 @@ struct mesh_config {
     const bool *cancel;
 };
 
-/*
- * Connects to all peers; always closes the listener. fd[peer * shards + shard] are the connections,
- * -1 for ourselves. Returns 0; or one of the following, with the sentence in locus_error(). Then
- * the caller closes those of fd[] that are not -1. That tells the peers of the failure; the reason
- * must be sent before.
- *   -ETIMEDOUT   names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after
- *                10 s"
- *   -EPROTO      a node speaks another version, or knows another cluster size or number of shards
- *   -EMFILE      too few descriptors; says how many are needed
- *   -ECANCELED   cancel was set
- *   -EINVAL      an address that is none; -ENOMEM
- */
+/* Connects to all peers; always closes the listener. fd[peer * shards + shard] are the connections,
+ * -1 for ourselves. Returns 0; or a negative errno with the sentence in locus_error(): -ETIMEDOUT,
+ * which names who is missing, -EPROTO, -EACCES, -EMFILE, -ECANCELED, -EINVAL, -ENOMEM. Then the
+ * caller closes those of fd[] that are not -1, which tells the peers; the reason must be sent
+ * before. */
 int mesh_connect(const struct mesh_config *, int *fd);
 
 #define MESH_MAGIC UINT32_C(0x6d636f6c) /* "locm" */

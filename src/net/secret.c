@@ -149,22 +149,6 @@ void secret_nonce(unsigned char nonce[SECRET_NONCE_BYTES])
     randombytes_buf(nonce, SECRET_NONCE_BYTES);
 }
 
-static struct secret_claim claim_of(const struct secret_talk *t, enum secret_role role,
-                                    bool is_ours, const void *body, size_t body_bytes)
-{
-    return (struct secret_claim){
-        .body = body,
-        .body_bytes = body_bytes,
-        .role = role,
-        .prover = is_ours ? t->our_rank : t->their_rank,
-        .verifier = is_ours ? t->their_rank : t->our_rank,
-        .shard = t->shard,
-        .cluster = t->cluster,
-        .prover_nonce = is_ours ? t->our_nonce : t->their_nonce,
-        .verifier_nonce = is_ours ? t->their_nonce : t->our_nonce,
-    };
-}
-
 static void put_number(crypto_generichash_state *h, uint64_t value)
 {
     unsigned char bytes[8];
@@ -172,53 +156,47 @@ static void put_number(crypto_generichash_state *h, uint64_t value)
     crypto_generichash_update(h, bytes, sizeof bytes);
 }
 
-/* Every part has a fixed length, except the last, which its length precedes: so no two claims make
+/* Every part has a fixed length, except the last, which its length precedes: so no two proofs are of
  * the same bytes. */
-void secret_prove(const struct secret *s, const struct secret_claim *c,
+static void prove(const struct secret *s, const struct secret_talk *t, enum secret_role role,
+                  bool is_ours, const void *body, size_t body_bytes,
                   unsigned char proof[SECRET_PROOF_BYTES])
 {
     static const unsigned char label[SECRET_ROLES][24] = {
-        [SECRET_MEMBER] = "locus member, 1",   [SECRET_RENDEZVOUS] = "locus rendezvous, 1",
-        [SECRET_CALLER] = "locus caller, 1",   [SECRET_CALLEE] = "locus callee, 1",
-        [SECRET_COMPARED] = "locus doctor, 1",
+        [SECRET_MEMBER] = "locus member, 1",
+        [SECRET_RENDEZVOUS] = "locus rendezvous, 1",
+        [SECRET_CALLER] = "locus caller, 1",
+        [SECRET_CALLEE] = "locus callee, 1",
     };
     crypto_generichash_state h;
     INVARIANT(s->is_known, "a proof was asked for without a secret");
     crypto_generichash_init(&h, s->key, SECRET_KEY_BYTES, SECRET_PROOF_BYTES);
-    crypto_generichash_update(&h, label[c->role], sizeof label[c->role]);
-    crypto_generichash_update(&h, c->prover_nonce, SECRET_NONCE_BYTES);
-    crypto_generichash_update(&h, c->verifier_nonce, SECRET_NONCE_BYTES);
-    put_number(&h, c->prover);
-    put_number(&h, c->verifier);
-    put_number(&h, c->shard);
-    put_number(&h, c->cluster);
-    put_number(&h, c->body_bytes);
-    if (c->body_bytes) crypto_generichash_update(&h, c->body, c->body_bytes);
+    crypto_generichash_update(&h, label[role], sizeof label[role]);
+    crypto_generichash_update(&h, is_ours ? t->our_nonce : t->their_nonce, SECRET_NONCE_BYTES);
+    crypto_generichash_update(&h, is_ours ? t->their_nonce : t->our_nonce, SECRET_NONCE_BYTES);
+    put_number(&h, is_ours ? t->our_rank : t->their_rank);
+    put_number(&h, is_ours ? t->their_rank : t->our_rank);
+    put_number(&h, t->shard);
+    put_number(&h, t->cluster);
+    put_number(&h, body_bytes);
+    if (body_bytes) crypto_generichash_update(&h, body, body_bytes);
     crypto_generichash_final(&h, proof, SECRET_PROOF_BYTES);
     sodium_memzero(&h, sizeof h);
-}
-
-bool secret_check(const struct secret *s, const struct secret_claim *c,
-                  const unsigned char proof[SECRET_PROOF_BYTES])
-{
-    unsigned char right[SECRET_PROOF_BYTES];
-    if (!s->is_known) return false;
-    secret_prove(s, c, right);
-    bool is_right = sodium_memcmp(right, proof, sizeof right) == 0;
-    sodium_memzero(right, sizeof right);
-    return is_right;
 }
 
 void secret_answer(const struct secret *s, const struct secret_talk *t, enum secret_role role,
                    const void *body, size_t body_bytes, unsigned char proof[SECRET_PROOF_BYTES])
 {
-    const struct secret_claim c = claim_of(t, role, true, body, body_bytes);
-    secret_prove(s, &c, proof);
+    prove(s, t, role, true, body, body_bytes, proof);
 }
 
 bool secret_hear(const struct secret *s, const struct secret_talk *t, enum secret_role role,
                  const void *body, size_t body_bytes, const unsigned char proof[SECRET_PROOF_BYTES])
 {
-    const struct secret_claim c = claim_of(t, role, false, body, body_bytes);
-    return secret_check(s, &c, proof);
+    unsigned char right[SECRET_PROOF_BYTES];
+    if (!s->is_known) return false;
+    prove(s, t, role, false, body, body_bytes, right);
+    bool is_right = sodium_memcmp(right, proof, sizeof right) == 0;
+    sodium_memzero(right, sizeof right);
+    return is_right;
 }

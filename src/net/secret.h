@@ -1,13 +1,12 @@
 /*
- * secret.h - the cluster's secret, which only its nodes know; how two nodes prove to each other that
- * they know it without revealing it; and how many connections may wait for a peer to prove that it
- * belongs here: on data connections (mesh.c) as at the rendezvous (src/cluster).
+ * secret.h - the cluster's secret, which only its nodes know; how two nodes prove to each other
+ * that they know it without revealing it; and how many connections may wait for a peer to prove
+ * that it belongs here: on data connections (mesh.c) as at the rendezvous (src/cluster).
  *
- * Each side sends a random challenge. Each answers with a code (keyed BLAKE2b, from libsodium) over
- * its role, both challenges, both ranks, and whatever else identifies the connection. A proof is
- * valid for no other connection, direction or time, so recording or reflecting it is useless. The
- * side that accepted the connection gives its proof last, to a peer that has proved itself; so an
- * unauthenticated peer learns nothing. What follows the proofs is neither encrypted nor protected.
+ * Each side sends a random challenge, and answers the other's with a code (keyed BLAKE2b) over its
+ * role, both challenges, both ranks, and whatever else identifies the connection: so recording or
+ * reflecting a proof is useless. The side that accepted the connection gives its proof last: who has
+ * not proved itself learns nothing. What follows is neither encrypted nor protected.
  *
  * Memory    a few pages for the key; secret_forget() wipes and releases them
  * Waiting   never, except for the disk that has the file
@@ -36,14 +35,10 @@ struct secret {
 /* The remedy, for the end of every sentence about a wrong secret. */
 #define SECRET_REMEDY "set LOCUS_SECRET to the same on all nodes"
 
-/*
- * Reads the secret from LOCUS_SECRET, or from the file that LOCUS_SECRET_FILE names, without blanks
- * and newlines around it. If neither is set, returns 0 and the secret is unknown. Warns on stderr
- * if others may read the file. The pages of the environment that have LOCUS_SECRET are in no core
- * dump from then on. Errors, with the sentence in locus_error():
- *   -EINVAL   both are set, it is empty, too long, or the file is no file
- *   -errno    the file cannot be read
- */
+/* Reads the secret from LOCUS_SECRET, or from the file that LOCUS_SECRET_FILE names, without blanks
+ * and newlines around it; if neither is set it is unknown. Warns on stderr if others may read the
+ * file. The pages of the environment that have LOCUS_SECRET are in no core dump from then on. 0, or a
+ * negative errno with the sentence. */
 int secret_read(struct secret *);
 /* The same from a text. 0, or -EINVAL; `what` is its name in the sentence. */
 int secret_from_text(struct secret *, const char *what, const char *text, size_t bytes);
@@ -61,38 +56,20 @@ enum secret_role {
     SECRET_RENDEZVOUS, /* the one that it connects to */
     SECRET_CALLER,     /* of a data connection: the one that made it */
     SECRET_CALLEE,
-    SECRET_COMPARED, /* by locus doctor, of which no connection takes a proof */
     SECRET_ROLES,
-};
-
-/* What a proof is about. Both sides must describe it alike. */
-struct secret_claim {
-    enum secret_role role;               /* of the prover */
-    unsigned prover, verifier;           /* ranks */
-    unsigned shard;                      /* of a data connection */
-    uint64_t cluster;                    /* its id; 0 before there is one */
-    const unsigned char *prover_nonce;   /* [SECRET_NONCE_BYTES] */
-    const unsigned char *verifier_nonce; /* the challenge */
-    const void *body;                    /* the message that the proof covers, or NULL */
-    size_t body_bytes;
 };
 
 /* What both sides of a connection know when each has sent its challenge, as one of them sees it. */
 struct secret_talk {
     unsigned our_rank, their_rank, shard;
-    uint64_t cluster;
+    uint64_t cluster; /* its id; 0 before there is one */
     unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
 };
 
-/* The secret must be known. */
-void secret_prove(const struct secret *, const struct secret_claim *,
-                  unsigned char proof[SECRET_PROOF_BYTES]);
-/* Takes the same time for every wrong proof. Also false if the secret is unknown. */
-bool secret_check(const struct secret *, const struct secret_claim *,
-                  const unsigned char proof[SECRET_PROOF_BYTES]);
-/* The same of what we claim in that role, and of what they do. `body` may be NULL. */
+/* Our proof in that role. `body`: the message that it covers, or NULL. The secret must be known. */
 void secret_answer(const struct secret *, const struct secret_talk *, enum secret_role,
                    const void *body, size_t body_bytes, unsigned char proof[SECRET_PROOF_BYTES]);
+/* Is theirs right? Takes the same time for every wrong one. Also false if the secret is unknown. */
 bool secret_hear(const struct secret *, const struct secret_talk *, enum secret_role,
                  const void *body, size_t body_bytes,
                  const unsigned char proof[SECRET_PROOF_BYTES]);

@@ -1,22 +1,13 @@
-#include "net/carrier.h"
+#include "net/tcp.h"
 
-#include "base/error.h"
-#include "locus.h"
 #include "net/address.h"
-#include "net/forked.h"
-#include "net/link_private.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #ifndef TCP_RTO_MAX_MS
 #define TCP_RTO_MAX_MS 44 /* Linux 6.15 */
@@ -44,8 +35,6 @@ void tcp_describe_silence(int fd, uint64_t timeout_ns, char reason[SILENCE_REASO
              is_acknowledged(fd, timeout_ns) ? TCP_ACKNOWLEDGED : "");
 }
 
-/* Without these settings a link is slower, but not wrong. For a non-blocking descriptor the kernel
- * would return "would block" instead of waiting in the ring. */
 static bool is_on_loopback(int fd)
 {
     struct sockaddr_storage peer = {0};
@@ -55,64 +44,28 @@ static bool is_on_loopback(int fd)
 }
 
 /* The host's congestion control suits its network. On loopback, without a network, the pacing of
- * bbr is useless. */
-static void choose_congestion_control(int fd)
+ * bbr is useless. For a non-blocking descriptor the kernel would return "would block" instead of
+ * waiting in the ring. */
+void tcp_set_options(int fd)
 {
     static const char cubic[] = "cubic";
-    if (is_on_loopback(fd)) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cubic, sizeof cubic - 1);
-}
-
-static void set_options(int fd)
-{
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    choose_congestion_control(fd);
+    if (is_on_loopback(fd)) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cubic, sizeof cubic - 1);
     tcp_bound_retries(fd);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
-static bool open_link(const struct link *l)
+size_t tcp_queued_bytes(int fd)
 {
-    if (forked_register(l->fd)) return false;
-    set_options(l->fd);
-    return true;
+    int unacknowledged;
+    return ioctl(fd, SIOCOUTQ, &unacknowledged) == 0 ? (size_t)unacknowledged : 0;
 }
 
-static void say_last(const struct link *l, const void *data, size_t bytes)
-{
-    send(l->fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static void shut(const struct link *l)
-{
-    shutdown(l->fd, SHUT_RDWR);
-}
-
-static void close_link(const struct link *l)
-{
-    forked_unregister(l->fd);
-    close(l->fd);
-}
-
-static void add_load(const struct link *l, struct link_load *to)
+double tcp_round_trip_s(int fd)
 {
     struct tcp_info info = {0};
     socklen_t bytes = sizeof info;
-    int unacknowledged = 0;
-    if (ioctl(l->fd, SIOCOUTQ, &unacknowledged) == 0) to->queued_bytes += (size_t)unacknowledged;
-    if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0)
-        to->round_trip_s = 1e-6 * info.tcpi_rtt;
+    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes);
+    return 1e-6 * info.tcpi_rtt;
 }
-
-static void describe_silence(const struct link *l, uint64_t timeout_ns, char *reason)
-{
-    tcp_describe_silence(l->fd, timeout_ns, reason);
-}
-
-const struct carrier tcp_carrier = {.name = "TCP",
-                                    .open = open_link,
-                                    .say_last = say_last,
-                                    .shut = shut,
-                                    .close = close_link,
-                                    .add_load = add_load,
-                                    .describe_silence = describe_silence};

@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "net/forked.h"
 #include "net/link_private.h"
-#include "net/carrier.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -32,8 +31,8 @@ struct uring {
     unsigned flags;     /* IORING_SETUP_* */
     pid_t thread;       /* 0: not started */
     uint64_t tick_ns;
-    unsigned rank; /* of this node, if it shares memory */
-    bool all_run;  /* atomic */
+    unsigned rank;
+    bool all_run; /* atomic */
     int wake_fd;
     bool wake_is_read; /* a read of wake_fd is under way */
     uint64_t wakes;
@@ -125,13 +124,6 @@ int uring_check(unsigned nodes, unsigned rings)
     return rc;
 }
 
-static int open_wake(struct uring *u)
-{
-    u->wake_fd = eventfd(0, EFD_CLOEXEC);
-    if (u->wake_fd >= 0) return 0;
-    return refused(errno);
-}
-
 static void free_uring(struct uring *u)
 {
     links_fini(&u->links);
@@ -140,23 +132,21 @@ static void free_uring(struct uring *u)
     free(u);
 }
 
-void uring_bound(struct uring *u, size_t queued_max)
-{
-    u->links.queued_max = queued_max;
-}
-
-int uring_init(struct uring **out, const struct link_events *events, unsigned nodes,
-               size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup)
+int uring_init(struct uring **out, const struct uring_config *c)
 {
     struct uring *u = calloc(1, sizeof *u);
     *out = NULL;
     if (!u) return error_set(-ENOMEM, "no memory for a ring");
-    links_init(&u->links, events, nodes, entry_bytes_max, peer_timeout_s);
-    u->link = calloc(nodes, sizeof(struct link *));
-    int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", nodes);
-    u->wake_fd = -1;
-    if (!rc) rc = open_wake(u);
-    if (!rc) rc = open_ring(u, nodes, first_setup);
+    links_init(&u->links, &c->events, c->nodes, c->entry_bytes_max, c->peer_timeout_s);
+    if (c->queued_max) u->links.queued_max = c->queued_max;
+    if (c->is_common && !common_place(u->links.place)) *u->links.place = '\0';
+    u->links.view = c->view;
+    u->rank = c->rank;
+    u->link = calloc(c->nodes, sizeof(struct link *));
+    int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", c->nodes);
+    u->wake_fd = eventfd(0, EFD_CLOEXEC);
+    if (!rc && u->wake_fd < 0) rc = refused(errno);
+    if (!rc) rc = open_ring(u, c->nodes, c->first_setup);
     if (!rc && forked_register(u->ring.ring_fd)) {
         ring_close(&u->ring);
         rc = error_set(-ENOMEM, "no memory for a ring");
@@ -167,7 +157,7 @@ int uring_init(struct uring **out, const struct link_events *events, unsigned no
     }
     /* Before Linux 5.11 a sleep with an end needs an operation; a test of the oldest way tests
      * that, too. */
-    if (first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
+    if (c->first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
     *out = u;
     return 0;
 }
@@ -178,21 +168,10 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 {
     INVARIANT(!u->thread && peer < u->links.nodes && u->count < u->links.nodes,
               "a link is added out of place");
-    *out = link_new(&u->links, peer, &tcp_carrier, fd);
+    *out = link_new(&u->links, peer, fd);
     if (!*out) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
     u->link[u->count++] = *out;
     return 0;
-}
-
-void uring_share(struct uring *u, unsigned rank)
-{
-    u->rank = rank;
-    if (!shared_place(u->links.place)) *u->links.place = '\0';
-}
-
-void uring_set_view(struct uring *u, uint32_t view)
-{
-    u->links.view = view;
 }
 
 /* ---- handing over to the kernel -------------------------------------------------------------- */
@@ -218,8 +197,8 @@ static struct io_uring_sqe *next_operation(struct uring *u)
 
 static void send_on(struct uring *u, struct link *l)
 {
-    if (l->writes_shared) link_give(l);
-    unsigned pieces = l->writes_shared ? 0 : link_gather(l);
+    if (l->writes_common) link_give(l);
+    unsigned pieces = l->writes_common ? 0 : link_gather(l);
     if (pieces == 0) return;
     struct io_uring_sqe *sqe = next_operation(u);
     if (pieces == 1)
@@ -233,7 +212,7 @@ static void send_on(struct uring *u, struct link *l)
 /* Where the last receive found all there was, the kernel need not try before it waits. */
 static void receive_on(struct uring *u, struct link *l)
 {
-    if (l->receiving || l->state != LINK_OPEN) return;
+    if (l->receiving || l->phase != LINK_OPEN) return;
     struct iovec space = link_space(l);
     struct io_uring_sqe *sqe = next_operation(u);
     io_uring_prep_recv(sqe, l->fd, space.iov_base, space.iov_len, 0);
@@ -326,7 +305,7 @@ unsigned uring_poll(struct uring *u, uint64_t now_ns)
 {
     u->links.now_ns = now_ns;
     collect(u);
-    unsigned n = complete_all(u) + uring_poll_shared(u, now_ns);
+    unsigned n = complete_all(u) + uring_poll_common(u, now_ns);
     return n + tell_fallen(u);
 }
 
@@ -373,30 +352,30 @@ void uring_get_up(struct uring *u)
 
 /* ---- without the ring ---- */
 
-bool uring_is_shared(const struct uring *u)
+bool uring_is_common(const struct uring *u)
 {
     for (unsigned i = 0; i < u->count; i++) {
         const struct link *l = u->link[i];
-        if (l->state != LINK_OPEN || !l->reads_shared || !l->writes_shared || !l->receiving)
+        if (l->phase != LINK_OPEN || !l->reads_common || !l->writes_common || !l->receiving)
             return false;
     }
     return !u->links.fallen;
 }
 
-bool uring_lie_down_shared(struct uring *u)
+bool uring_lie_down_common(struct uring *u)
 {
-    return uring_is_shared(u) && links_sleep(&u->links);
+    return uring_is_common(u) && links_sleep(&u->links);
 }
 
-unsigned uring_poll_shared(struct uring *u, uint64_t now_ns)
+unsigned uring_poll_common(struct uring *u, uint64_t now_ns)
 {
     unsigned n = 0;
     u->links.now_ns = now_ns;
-    for (struct link *l = u->links.sharing; l; l = l->next_sharing) n += link_move(l);
+    for (struct link *l = u->links.common; l; l = l->next_common) n += link_move(l);
     return n;
 }
 
-void uring_give_shared(struct uring *u)
+void uring_give_common(struct uring *u)
 {
     struct link *next = u->links.ready;
     u->links.ready = NULL;
@@ -416,7 +395,8 @@ void uring_wake(struct uring *u)
 
 uint64_t uring_buffer_bytes(const struct uring *u)
 {
-    return links_bytes(&u->links);
+    return __atomic_load_n(&u->links.buffers, __ATOMIC_RELAXED) *
+           (sizeof(struct outgoing) + u->links.frame_bytes);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -482,7 +462,7 @@ int uring_start(struct uring *u, uint64_t now_ns)
     for (unsigned i = 0; i < u->count; i++) {
         u->link[i]->heard_ns = u->link[i]->spoke_ns = now_ns;
         link_is_ready(u->link[i]);
-        if (u->link[i]->peer > u->rank) link_ask_to_share(u->link[i]);
+        if (u->link[i]->peer > u->rank) link_ask_common(u->link[i]);
     }
     u->tick_ns = now_ns;
     uring_tick(u, now_ns);

@@ -4,13 +4,10 @@
  *   frame = header (40 bytes), entries end to end
  *   entry = header (40 bytes), `length` binary32 values, zeros to a multiple of 8 bytes
  *
- * All fields are little-endian, at the offsets of the structs below. No I/O here. What arrives is
- * used only after wire_check_frame() and, for each entry, wire_next(): every length is compared
- * with what is left.
+ * All fields are little-endian, at the offsets of the structs below. What arrives is used only after
+ * wire_check_frame() and, for each entry, wire_next(): every length is compared with what is left.
  *
  * Memory    the caller's buffers; entries are read and written in place
- * Waiting   never
- * Life      none
  */
 #ifndef LOCUS_NET_WIRE_H
 #define LOCUS_NET_WIRE_H
@@ -33,10 +30,10 @@ enum wire_kind {
     /* the sender closes in order, as all nodes do: the end of the connection is no failure */
     WIRE_BYE,
     WIRE_LOST, /* the sender leaves because node `lost` failed; the body is text that says why */
-    /* Between nodes of one host, whose memory carries what follows (shared.h), in this order: the
+    /* Between nodes of one host, whose memory carries what follows (common.h), in this order: the
      * node of lower rank says its place; the other one, if that is its own place, the name of the
      * memory; the first answers with WIRE_THROUGH, or without a text: it cannot be had. */
-    WIRE_SHARE,
+    WIRE_COMMON,
     WIRE_THROUGH, /* of both: all that follows goes through the memory */
     WIRE_KINDS
 };
@@ -79,7 +76,7 @@ enum wire_route {
     WIRE_OF_SHARD, /* `origin`, which is `owner`, too; it has no key */
 };
 
-/* Of a table without an optimizer a row with its state and a record of updates are as long as the
+/* Of a table without an optimizer a row with its state and a delta of updates are as long as the
  * values (../store/row_type.h). Values are as the table's element says, everything else is floats;
  * all of it is counted in words of four bytes. */
 enum wire_values {
@@ -88,9 +85,9 @@ enum wire_values {
     WIRE_A_ROW,       /* with its state */
     WIRE_MAYBE_A_ROW,
     WIRE_ROW_OR_VALUES, /* a row with WIRE_STATE, otherwise values */
-    /* a record with WIRE_UPDATE, or a step with WIRE_GRADIENT, too; a row with WIRE_VALUE;
+    /* a delta with WIRE_UPDATE, or a step with WIRE_GRADIENT, too; a row with WIRE_VALUE;
      * otherwise nothing */
-    WIRE_RECORD_OR_ROW,
+    WIRE_DELTA_OR_ROW,
 };
 
 /* Which techniques have it. */
@@ -127,7 +124,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(STAYS, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_ANSWERS, WIRE_LOCALIZED) \
     M(LOCATION, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
-    M(SYNC, REQUEST, RECORD_OR_ROW, BINARY32, MOVING, WIRE_BEGIN, 0, WIRE_BEGIN | WIRE_FOREVER, \
+    M(SYNC, REQUEST, DELTA_OR_ROW, BINARY32, MOVING, WIRE_BEGIN, 0, WIRE_BEGIN | WIRE_FOREVER, \
       WIRE_END, WIRE_UPDATE, WIRE_END | WIRE_UPDATE, WIRE_VALUE, WIRE_END | WIRE_VALUE, \
       WIRE_UPDATE | WIRE_GRADIENT, WIRE_END | WIRE_UPDATE | WIRE_GRADIENT) \
     M(ANSWER, REPLY, MAYBE_A_ROW, ZEROS, REPLICATING, WIRE_HOLDER, 0, WIRE_HOLDER | WIRE_FOREVER) \
@@ -172,7 +169,7 @@ struct wire_entry {
         /* of requests and their answers: names the operation at its origin */
         uint32_t tag;
         /* of WIRE_BEGIN: microseconds until the answer must leave, so that both can piggyback on
-         * other frames. A node that forwards it may use half of them. */
+         * other frames, at each node that it comes to. */
         uint32_t slack_us;
         /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
         uint32_t round;

@@ -4,26 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOT_FOUND = 404, BAD_REQUEST = 400, UNAVAILABLE = 503 };
+enum { FOUND = 200, BAD_REQUEST = 400, NOT_FOUND = 404, UNAVAILABLE = 503 };
 enum { DECISIONS_MAX = 32, EVENTS_AT_ONCE = 256 };
-
-/* What does not fit any more is left out. That never happens: all parts are bounded. */
-static void put(struct httpd_reply *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void put(struct httpd_reply *r, const char *format, ...)
-{
-    va_list arguments;
-    size_t capacity = EXPLAIN_BYTES_MAX - r->length;
-    va_start(arguments, format);
-    int n = vsnprintf(r->text + r->length, capacity, format, arguments);
-    va_end(arguments);
-    if (n > 0 && (size_t)n < capacity) r->length += (size_t)n;
-}
 
 /* ---- which key ---- */
 
@@ -40,8 +25,8 @@ static void put_tables(struct httpd_reply *r, const struct keyspace *k)
 {
     enum { SHOWN = 20 };
     for (unsigned i = 0; i < k->tables && i < SHOWN; i++)
-        put(r, "%s%.100s", i ? ", " : "", k->table[i].name ? k->table[i].name : "");
-    if (k->tables > SHOWN) put(r, " and %u more", k->tables - SHOWN);
+        httpd_put(r, "%s%.100s", i ? ", " : "", k->table[i].name ? k->table[i].name : "");
+    if (k->tables > SHOWN) httpd_put(r, " and %u more", k->tables - SHOWN);
 }
 
 static const struct keyspace_table *find_table(const struct keyspace *k, const char *name)
@@ -51,62 +36,54 @@ static const struct keyspace_table *find_table(const struct keyspace *k, const c
     return NULL;
 }
 
-/* 0, or the status of the sentence in *out. */
-static unsigned find_key(const struct keyspace *k, const char *table, const char *number,
-                         struct httpd_reply *out, locus_key *key)
+/* False: the reply says why there is none. */
+static bool find_key(const struct keyspace *k, const char *table, const char *number,
+                     struct httpd_reply *out, locus_key *key)
 {
     const struct keyspace_table *t = table ? find_table(k, table) : NULL;
     uint64_t n, rows = t ? t->end - t->first : k->keys;
+    out->status = NOT_FOUND;
     if (table && !t) {
-        put(out, "there is no table \"%.100s\"; there are: ", table);
+        httpd_put(out, "there is no table \"%.100s\"; there are: ", table);
         put_tables(out, k);
-        put(out, "\n");
-        return NOT_FOUND;
+        httpd_put(out, "\n");
+    } else if (!parse_number(number, &n)) {
+        out->status = BAD_REQUEST;
+        httpd_put(out, "the key \"%.100s\" is no number: /key?key=7, or /key?table=T&key=7\n",
+                  number ? number : "");
+    } else if (n < rows) {
+        out->status = FOUND;
+        *key = t ? t->first + n : n;
+    } else if (t) {
+        httpd_put(out, "table \"%.100s\" has no row %" PRIu64 ": its rows are 0 to %" PRIu64 "\n",
+                  table, n, rows - 1);
+    } else {
+        httpd_put(out, "there is no key %" PRIu64 ": keys are 0 to %" PRIu64 "\n", n, rows - 1);
     }
-    if (!parse_number(number, &n)) {
-        put(out, "the key \"%.100s\" is no number: /key?key=7, or /key?table=T&key=7\n",
-            number ? number : "");
-        return BAD_REQUEST;
-    }
-    if (n >= rows) {
-        if (t)
-            put(out, "table \"%.100s\" has no row %" PRIu64 ": its rows are 0 to %" PRIu64 "\n",
-                table, n, rows - 1);
-        else
-            put(out, "there is no key %" PRIu64 ": keys are 0 to %" PRIu64 "\n", n, rows - 1);
-        return NOT_FOUND;
-    }
-    *key = t ? t->first + n : n;
-    return 0;
+    return out->status == FOUND;
 }
 
 /* ---- what is known of it ---- */
 
-static void put_clock(struct httpd_reply *r, locus_clock clock)
-{
-    if (clock == LOCUS_FOREVER)
-        put(r, " forever");
-    else
-        put(r, " %" PRId64, clock);
-}
-
 static void put_clocks(struct httpd_reply *r, const struct key_event *e)
 {
-    put(r, " clocks");
-    put_clock(r, e->start);
-    put_clock(r, e->end);
+    httpd_put(r, " clocks %" PRId64, e->start);
+    if (e->end == LOCUS_FOREVER)
+        httpd_put(r, " forever");
+    else
+        httpd_put(r, " %" PRId64, e->end);
 }
 
 static void put_decision(struct httpd_reply *r, const struct key_event *e, uint64_t now_ns)
 {
     uint64_t ago = now_ns > e->ns ? now_ns - e->ns : 0;
-    put(r, "decision %s %" PRIu64 " node %u why %s", event_name[e->kind], ago / 1000, e->node,
-        event_reason[e->why]);
+    httpd_put(r, "decision %s %" PRIu64 " node %u why %s", event_name[e->kind], ago / 1000, e->node,
+              event_reason[e->why]);
     if (e->kind == EVENT_ASKED)
         put_clocks(r, e);
     else
-        put(r, " term %" PRIu64, e->term);
-    put(r, "\n");
+        httpd_put(r, " term %" PRIu64, e->term);
+    httpd_put(r, "\n");
 }
 
 /* The last decisions about the key; and, while it is intended, the clocks of the latest intent. */
@@ -125,9 +102,9 @@ static void put_events(struct httpd_reply *r, const struct key_events *events, u
         }
     }
     if (intent.end > 0) {
-        put(r, "intent");
+        httpd_put(r, "intent");
         put_clocks(r, &intent);
-        put(r, "\n");
+        httpd_put(r, "\n");
     }
     uint64_t i = decisions > DECISIONS_MAX ? decisions - DECISIONS_MAX : 0;
     for (; i < decisions; i++) put_decision(r, &decision[i % DECISIONS_MAX], now_ns);
@@ -136,65 +113,51 @@ static void put_events(struct httpd_reply *r, const struct key_events *events, u
 static void put_look(struct httpd_reply *r, const struct key_look *l)
 {
     const char *place = l->is_here ? "main" : l->is_replica ? "replica" : "none";
-    put(r, "place %s\nowner %u %" PRIu64 "\n", place, l->owner, l->term);
-    if (l->is_replica) put(r, "heard %" PRIu64 "\n", l->heard_ns / 1000);
-    if (l->is_asking) put(r, "asking\n");
-    if (l->parked) put(r, "parked %" PRIu64 "\n", l->parked);
-    put(r, "intends %u%s\n", l->wanted, l->is_kept ? " forever" : "");
+    httpd_put(r, "place %s\nowner %u %" PRIu64 "\n", place, l->owner, l->term);
+    if (l->is_replica) httpd_put(r, "heard %" PRIu64 "\n", l->heard_ns / 1000);
+    if (l->is_asking) httpd_put(r, "asking\n");
+    if (l->parked) httpd_put(r, "parked %" PRIu64 "\n", l->parked);
+    httpd_put(r, "intends %u%s\n", l->wanted, l->is_kept ? " forever" : "");
     for (unsigned i = 0; i < l->holders; i++)
-        put(r, "holder %u %" PRIu64 " %s%s\n", l->holder[i].node, l->holder[i].brought_ns / 1000,
-            l->holder[i].is_current ? "current" : "behind", l->holder[i].is_kept ? " forever" : "");
-    if (l->more_holders) put(r, "more-holders %u\n", l->more_holders);
-}
-
-/* A cluster of one has all rows, and nothing to decide. */
-static void look_alone(const locus *n, struct key_look *l)
-{
-    *l = (struct key_look){.owner = (unsigned)n->rank, .is_here = true};
+        httpd_put(r, "holder %u %" PRIu64 " %s%s\n", l->holder[i].node,
+                  l->holder[i].brought_ns / 1000, l->holder[i].is_current ? "current" : "behind",
+                  l->holder[i].is_kept ? " forever" : "");
+    if (l->more_holders) httpd_put(r, "more-holders %u\n", l->more_holders);
 }
 
 static void put_key(struct httpd_reply *r, const locus *n, locus_key key)
 {
     const struct keyspace *k = &n->store.keyspace;
     const struct keyspace_table *t = &k->table[keyspace_table_of(k, key)];
-    put(r, "locus-key 1\nnode %d %d %s\n", n->rank, n->size, n->plan.technique->name);
-    put(r, "key %" PRIu64 " %" PRIu64 " %.100s\n", key, key - t->first, t->name ? t->name : "");
+    httpd_put(r, "locus-key 1\nnode %d %d %s\n", n->rank, n->size, n->plan.technique->name);
+    httpd_put(r, "key %" PRIu64 " %" PRIu64 " %.100s\n", key, key - t->first,
+              t->name ? t->name : "");
     struct row_ref ref = store_row_ref(&n->store, key);
-    put(r, "home %u\n", row_ref_is_home(ref) ? (unsigned)n->rank : row_ref_home(ref));
-}
-
-static unsigned answer(struct httpd_reply *out, const locus *n, locus_key key)
-{
-    const struct keyspace *k = &n->store.keyspace;
-    unsigned shard = keyspace_shard(k, key);
-    uint64_t index = keyspace_index(k, key);
-    struct key_look l;
-    int rc = 0;
-    if (n->cluster)
-        rc = reactor_look(cluster_reactors(n->cluster)[shard], index, &l);
-    else
-        look_alone(n, &l);
-    if (rc) {
-        put(out,
-            "shard %u of node %d has not answered within %d s: it has too much to do, or its "
-            "thread does not run\n",
-            shard, n->rank, REACTOR_LOOK_S);
-        return UNAVAILABLE;
-    }
-    put_key(out, n, key);
-    put_look(out, &l);
-    if (n->cluster) put_events(out, node_shard(n, shard)->events, index, l.now_ns);
-    put(out, "end\n");
-    return out->status;
+    httpd_put(r, "home %u\n", row_ref_is_home(ref) ? (unsigned)n->rank : row_ref_home(ref));
 }
 
 void explain_key(void *node, const struct httpd_request *request, struct httpd_reply *out)
 {
     const locus *n = node;
+    const struct keyspace *k = &n->store.keyspace;
     locus_key key = 0;
-    out->text = malloc(EXPLAIN_BYTES_MAX);
-    if (!out->text) return;
-    unsigned wrong = find_key(&n->store.keyspace, httpd_argument(request, "table"),
-                              httpd_argument(request, "key"), out, &key);
-    out->status = wrong ? wrong : answer(out, n, key);
+    struct key_look l;
+    if (!find_key(k, httpd_argument(request, "table"), httpd_argument(request, "key"), out, &key))
+        return;
+    unsigned shard = keyspace_shard(k, key);
+    uint64_t index = keyspace_index(k, key);
+    if (!n->cluster) { /* it has all rows, and nothing to decide */
+        l = (struct key_look){.owner = (unsigned)n->rank, .is_here = true};
+    } else if (reactor_look(node_reactor(n, shard), index, &l)) {
+        httpd_put(out,
+                  "shard %u of node %d has not answered within %d s: it has too much to do, or its "
+                  "thread does not run\n",
+                  shard, n->rank, REACTOR_LOOK_S);
+        out->status = UNAVAILABLE;
+        return;
+    }
+    put_key(out, n, key);
+    put_look(out, &l);
+    if (n->cluster) put_events(out, node_shard(n, shard)->events, index, l.now_ns);
+    httpd_put(out, "end\n");
 }

@@ -1,15 +1,13 @@
 #include "observe/httpd.h"
 
 #include "base/error.h"
-#include "net/forked.h"
+#include "base/notation.h"
 #include "net/address.h"
+#include "net/forked.h"
 #include "locus.h"
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,19 +31,9 @@ struct httpd {
 static bool complete_address(const char *address, const char *loopback, char out[ADDRESS_BYTES])
 {
     bool is_port = *address && address[strspn(address, "0123456789")] == '\0';
-    int n = is_port           ? snprintf(out, ADDRESS_BYTES, "%s:%s", loopback, address)
-            : *address == ':' ? snprintf(out, ADDRESS_BYTES, "%s%s", loopback, address)
-                              : snprintf(out, ADDRESS_BYTES, "%s", address);
+    int n = snprintf(out, ADDRESS_BYTES, "%s%s%s", is_port || *address == ':' ? loopback : "",
+                     is_port ? ":" : "", address);
     return n < ADDRESS_BYTES;
-}
-
-static int cannot_listen(int rc, const char *what, const char *address, unsigned more)
-{
-    return error_set(
-        rc,
-        "%s is \"%.100s\": this node cannot listen there, at its port + %u: %s; choose "
-        "another address, or unset it",
-        what, address, more, locus_strerror(rc));
 }
 
 static int listen_at(const char *what, const char *address, const char *loopback, unsigned more,
@@ -68,7 +56,11 @@ static int listen_at(const char *what, const char *address, const char *loopback
                          address, port + more);
     if (port) address_set_port(&at, port + more);
     rc = address_bind(&at, fd);
-    return rc ? cannot_listen(rc, what, address, more) : 0;
+    return rc ? error_set(rc,
+                          "%s is \"%.100s\": this node cannot listen there, at its port + %u: %s; "
+                          "choose another address, or unset it",
+                          what, address, more, locus_strerror(rc))
+              : 0;
 }
 
 /* A host may have IPv6 alone. */
@@ -125,39 +117,51 @@ static void note_connection(void *server, struct MHD_Connection *connection, voi
 
 /* ---- answers ---- */
 
+static bool has_room(struct httpd_reply *r, size_t more)
+{
+    enum { FIRST = 16384 };
+    size_t capacity = r->capacity ? r->capacity : FIRST;
+    while (capacity < r->length + more) capacity *= 2;
+    if (capacity == r->capacity) return true;
+    char *text = capacity <= HTTPD_REPLY_BYTES_MAX ? realloc(r->text, capacity) : NULL;
+    if (!text) return false;
+    r->text = text;
+    r->capacity = capacity;
+    return true;
+}
+
+void httpd_put(struct httpd_reply *r, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = notation_format(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (n < 0 || (size_t)n >= sizeof line || !has_room(r, (size_t)n + 1)) r->failed = true;
+    if (r->failed) return;
+    memcpy(r->text + r->length, line, (size_t)n + 1);
+    r->length += (size_t)n;
+}
+
+/* Takes the response over. RFC 9110, 15.5.6: who is refused is told what is not. */
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
                              struct MHD_Response *response, const char *type)
 {
     if (!response) return MHD_NO;
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     enum MHD_Result rc = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return rc;
 }
 
-static struct MHD_Response *sentence(const char *text)
-{
-    return MHD_create_response_from_buffer(strlen(text), (void *)(size_t)text,
-                                           MHD_RESPMEM_PERSISTENT);
-}
-
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
 {
-    return reply(connection, status, sentence(text), "text/plain");
-}
-
-/* RFC 9110, 15.5.6: who is refused is told what is not. */
-static enum MHD_Result refuse_method(struct MHD_Connection *connection)
-{
-    struct MHD_Response *response = sentence("only GET and HEAD\n");
-    if (response) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, response, "text/plain");
-}
-
-/* The body of an answer to HEAD is left out by the server of itself. */
-static bool is_read(const char *method)
-{
-    return strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    return reply(
+        connection, status,
+        MHD_create_response_from_buffer(strlen(text), (void *)(size_t)text, MHD_RESPMEM_PERSISTENT),
+        "text/plain");
 }
 
 struct httpd_request {
@@ -181,23 +185,20 @@ static enum MHD_Result answer(void *server, struct MHD_Connection *connection, c
     (void)body;
     (void)request;
     if (*body_bytes) return MHD_NO;
-    if (!is_read(method)) return refuse_method(connection);
+    /* the server of itself leaves out the body of an answer to HEAD */
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
     while (p->answer && strcmp(p->path, url) != 0) p++;
     if (!p->answer) return refuse(connection, MHD_HTTP_NOT_FOUND, "no such path: try /metrics\n");
     p->answer(d->context, &r, &made);
-    if (!made.text) return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
+    if (made.failed || !made.text) {
+        free(made.text);
+        return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
+    }
     struct MHD_Response *response =
         MHD_create_response_from_buffer(made.length, made.text, MHD_RESPMEM_MUST_FREE);
     if (!response) free(made.text);
     return reply(connection, made.status, response, p->type);
-}
-
-/* Malformed requests are not logged. */
-static void be_quiet(void *context, const char *format, va_list arguments)
-{
-    (void)context;
-    (void)format;
-    (void)arguments;
 }
 
 int httpd_open(int fd, const struct httpd_path *path, void *context, struct httpd **out)
@@ -211,13 +212,13 @@ int httpd_open(int fd, const struct httpd_path *path, void *context, struct http
     d->path = path;
     d->context = context;
     d->listener = fd;
-    d->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
-        NULL, answer, d, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTPD_CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTPD_CONNECTION_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPD_IDLE_S, MHD_OPTION_NOTIFY_CONNECTION,
-        note_connection, d, MHD_OPTION_END);
+    /* Without MHD_USE_ERROR_LOG malformed requests are not logged. */
+    d->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0,
+                                 NULL, NULL, answer, d, MHD_OPTION_LISTEN_SOCKET, fd,
+                                 MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTPD_CONNECTIONS_MAX,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTPD_CONNECTION_BYTES,
+                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPD_IDLE_S,
+                                 MHD_OPTION_NOTIFY_CONNECTION, note_connection, d, MHD_OPTION_END);
     if (!d->daemon) {
         forked_end(fd);
         free(d);

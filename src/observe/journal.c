@@ -4,7 +4,7 @@
 #include "base/notation.h"
 #include "base/process.h"
 #include "base/time.h"
-#include "worker/figures.h"
+#include "worker/node.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 4096, COMMAND_BYTES = 500 };
+enum { COMMAND_BYTES = 500 };
 
 struct journal {
     const locus *node;
@@ -30,9 +30,7 @@ struct journal {
 
 static long long wall_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return ((int64_t)time_now_ns() + time_epoch_ns()) / 1000;
 }
 
 /* What would need quoting is replaced. */
@@ -105,7 +103,7 @@ static void write_shards(FILE *f, const locus *n, const struct shard_counters *c
     unsigned shards = cluster_shards(n->cluster);
     double cpu_s = 0, busiest_s = 0;
     for (unsigned s = 0; s < shards; s++) {
-        double one_s = reactor_figures(cluster_reactors(n->cluster)[s]).cpu_s;
+        double one_s = reactor_figures(node_reactor(n, s)).cpu_s;
         cpu_s += one_s;
         if (one_s > busiest_s) busiest_s = one_s;
     }
@@ -142,16 +140,11 @@ static bool write_line(const struct journal *j, bool is_last)
 
 /* ---- the thread ---- */
 
-static uint64_t pause_ns(const struct journal *j, uint64_t now_ns)
-{
-    uint64_t share = (now_ns - j->began_ns) / JOURNAL_SHARE;
-    return share > JOURNAL_FIRST_NS ? share : JOURNAL_FIRST_NS;
-}
-
 /* True: it is time for a line. False: it ends. */
 static bool wait_for_line(struct journal *j)
 {
-    uint64_t now_ns = time_now_ns(), until_ns = now_ns + pause_ns(j, now_ns);
+    uint64_t now_ns = time_now_ns(), pause_ns = (now_ns - j->began_ns) / JOURNAL_FRACTION;
+    uint64_t until_ns = now_ns + (pause_ns > JOURNAL_FIRST_NS ? pause_ns : JOURNAL_FIRST_NS);
     pthread_mutex_lock(&j->mutex);
     while (!j->ends && condition_wait(&j->changed, &j->mutex, until_ns)) continue;
     bool ends = j->ends;
@@ -171,47 +164,36 @@ static void *run(void *journal)
 
 /* ---- life ---- */
 
-static int open_file(struct journal *j, const char *prefix, unsigned rank)
+int journal_create(const char *variable, const char *prefix, unsigned rank, const char *end,
+                   FILE **out)
 {
-    char path[PATH_BYTES];
-    int n = snprintf(path, sizeof path, "%s.%u.report.jsonl", prefix, rank);
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s.%u.%s", prefix, rank, end);
     if (n >= (int)sizeof path)
-        return error_set(-EINVAL, "LOCUS_REPORT is longer than a path can be");
-    j->file = fopen(path, "we");
-    if (!j->file)
-        return error_set(-errno, "LOCUS_REPORT: cannot write %s: %s", path, locus_strerror(-errno));
-    return 0;
-}
-
-static void init(struct journal *j)
-{
-    *j = (struct journal){.began_ns = time_now_ns()};
-    condition_init(&j->changed);
-    pthread_mutex_init(&j->mutex, NULL);
-}
-
-static void free_journal(struct journal *j)
-{
-    if (j->file) fclose(j->file);
-    pthread_cond_destroy(&j->changed);
-    pthread_mutex_destroy(&j->mutex);
-    free(j);
+        return error_set(-EINVAL, "%s is longer than a path can be", variable);
+    *out = fopen(path, "we");
+    return *out ? 0
+                : error_set(-errno, "%s: cannot write %s: %s", variable, path,
+                            locus_strerror(-errno));
 }
 
 int journal_open(unsigned rank, struct journal **out)
 {
     const char *prefix = getenv("LOCUS_REPORT");
+    FILE *file;
     *out = NULL;
     if (!prefix || !*prefix) return 0;
-    struct journal *j = malloc(sizeof *j);
-    if (!j) return error_set(-ENOMEM, "no memory for a report");
-    init(j);
-    int rc = open_file(j, prefix, rank);
-    if (rc)
-        free_journal(j);
-    else
-        *out = j;
-    return rc;
+    int rc = journal_create("LOCUS_REPORT", prefix, rank, "report.jsonl", &file);
+    if (rc) return rc;
+    struct journal *j = *out = malloc(sizeof *j);
+    if (!j) {
+        fclose(file);
+        return error_set(-ENOMEM, "no memory for a report");
+    }
+    *j = (struct journal){.file = file, .began_ns = time_now_ns()};
+    condition_init(&j->changed);
+    pthread_mutex_init(&j->mutex, NULL);
+    return 0;
 }
 
 int journal_start(struct journal *j, const locus *n)
@@ -249,5 +231,8 @@ void journal_close(struct journal *j)
     pthread_cond_signal(&j->changed);
     pthread_mutex_unlock(&j->mutex);
     if (j->runs) pthread_join(j->thread, NULL);
-    free_journal(j);
+    fclose(j->file);
+    pthread_cond_destroy(&j->changed);
+    pthread_mutex_destroy(&j->mutex);
+    free(j);
 }

@@ -3,7 +3,7 @@
  * (docs/guides/observe.md).
  *
  * LOCUS_REPORT=PREFIX switches it on: PREFIX.RANK.report.jsonl has a line that says who writes, one
- * every JOURNAL_FIRST_NS at first and ever less often later (each time after 1/JOURNAL_SHARE of the
+ * every JOURNAL_FIRST_NS at first and ever less often later (each time after 1/JOURNAL_FRACTION of the
  * time that has passed, once that is longer), and one when the node closes. So a short run has
  * enough lines for curves, and one of a month writes some megabytes. Values of the program's
  * (locus_report_value) are lines of their own.
@@ -20,9 +20,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define JOURNAL_FIRST_NS UINT64_C(100000000)
-enum { JOURNAL_SHARE = 500, JOURNAL_CURVE_BYTES = 32 };
+enum { JOURNAL_FRACTION = 500, JOURNAL_CURVE_BYTES = 32 };
 
 struct journal;
 
@@ -34,5 +35,9 @@ int journal_start(struct journal *, const locus *); /* the same results; NULL: n
 void journal_value(struct journal *, const char *curve, double value);
 bool journal_may_name(const char *curve);
 void journal_close(struct journal *); /* NULL is allowed */
+
+/* Creates PREFIX.RANK.END, the prefix as `variable` has it; for traces, too. Same results. */
+int journal_create(const char *variable, const char *prefix, unsigned rank, const char *end,
+                   FILE **out);
 
 #endif

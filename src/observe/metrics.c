@@ -1,24 +1,67 @@
 #include "observe/metrics.h"
 
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "base/process.h"
-#include "observe/exposition.h"
-#include "worker/figures.h"
+#include "worker/node.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the node counts ---- */
+/* ---- the format ---- */
 
-static void sum_behind(const locus *n, struct locus_histogram *to)
+void exposition_head(struct httpd_reply *r, const char *name, const char *kind, const char *help)
 {
-    for (unsigned w = 0; w < n->workers; w++) histogram_sum(to, &n->worker[w].behind);
+    httpd_put(r, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
+
+void exposition_sample(struct httpd_reply *r, const char *name, const char *label, double value)
+{
+    if (label)
+        httpd_put(r, "%s{%s} %.15g\n", name, label, value);
+    else
+        httpd_put(r, "%s %.15g\n", name, value);
+}
+
+static void close_histogram(struct httpd_reply *r, const char *name, uint64_t count, double sum)
+{
+    httpd_put(r, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.15g\n%s_count %" PRIu64 "\n", name,
+              count, name, sum, name, count);
+}
+
+/* The last bucket has no upper end. */
+void exposition_times(struct httpd_reply *r, const char *name, const char *help,
+                      const struct locus_histogram *h, double sum_s)
+{
+    enum { MICROSECOND = 9 }; /* the bucket below it */
+    uint64_t count = 0;
+    exposition_head(r, name, "histogram", help);
+    for (unsigned i = 0; i + 1 < LOCUS_HISTOGRAM_BUCKETS; i++) {
+        count += h->count[i];
+        if (i >= MICROSECOND)
+            httpd_put(r, "%s_bucket{le=\"%.9g\"} %" PRIu64 "\n", name,
+                      1e-9 * (double)(UINT64_C(2) << i), count);
+    }
+    close_histogram(r, name, count + h->count[LOCUS_HISTOGRAM_BUCKETS - 1], sum_s);
+}
+
+void exposition_numbers(struct httpd_reply *r, const char *name, const char *help,
+                        const struct locus_histogram *h)
+{
+    enum { SHOWN = 8 };
+    uint64_t count = 0;
+    exposition_head(r, name, "histogram", help);
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) {
+        count += h->count[i];
+        if (i < SHOWN) httpd_put(r, "%s_bucket{le=\"%u\"} %" PRIu64 "\n", name, i, count);
+    }
+    close_histogram(r, name, count, (double)h->sum);
+}
+
+/* ---- what the node counts ---- */
 
 static bool is_shown(enum figure_shown shown, const locus *n, const struct figures *f)
 {
-    struct locus_histogram behind = {0};
     switch (shown) {
     case FIGURE_NEVER: return false;
     case FIGURE_ALWAYS: return true;
@@ -26,9 +69,7 @@ static bool is_shown(enum figure_shown shown, const locus *n, const struct figur
     case FIGURE_MOVES: return n->moves;
     case FIGURE_FOLLOWS: return n->moves && !n->plan.technique->every_node_holds;
     case FIGURE_INTENTS: return n->heeds_intents;
-    case FIGURE_CLOCKS:
-        sum_behind(n, &behind);
-        return f->stats.bounds_waited > 0 || histogram_count(&behind) > 0;
+    case FIGURE_CLOCKS: return f->stats.bounds_waited > 0 || histogram_count(&f->behind) > 0;
     }
     return false;
 }
@@ -39,150 +80,106 @@ static const char *kind_of(const char *name)
     return length > end && strcmp(name + length - end, "_total") == 0 ? "counter" : "gauge";
 }
 
-static void put_figures(struct exposition *e, const locus *n, const struct figures *f)
+static void put_figures(struct httpd_reply *r, const locus *n, const struct figures *f)
 {
     const char *name = "";
     for (size_t i = 0; i < figure_rows; i++) {
         const struct figure *row = &figure_table[i];
         if (!is_shown(row->shown, n, f)) continue;
         if (strcmp(name, row->metric) != 0)
-            exposition_head(e, row->metric, kind_of(row->metric), row->help);
+            exposition_head(r, row->metric, kind_of(row->metric), row->help);
         name = row->metric;
-        exposition_sample(e, name, row->label, figure_value(row, f));
+        exposition_sample(r, name, row->label, figure_value(row, f));
     }
 }
 
-static void put_behind(struct exposition *e, const locus *n)
+/* The mean of staleness is exact; the sum of a histogram of such numbers may not be. */
+static void put_histograms(struct httpd_reply *r, const locus *n, const struct figures *f)
 {
-    struct locus_histogram behind = {0};
-    const char *name = "locus_bound_behind_clocks";
-    sum_behind(n, &behind);
-    if (histogram_count(&behind) == 0) return;
-    exposition_head(e, name, "histogram",
-                    "Clocks that the copies here were behind a worker that came from locus_bound.");
-    exposition_numbers(e, name, &behind);
-}
-
-static void put_histograms(struct exposition *e, const locus *n)
-{
+#define OF_SHARDS(field) offsetof(struct shard_histograms, field)
     static const struct {
-        enum locus_histogram_kind kind;
-        const char *name, *help;
-    } all[] = {
-        {LOCUS_RELOCATION_TIME, "locus_relocation_seconds",
-         "From asking for a call's rows of one shard until all had arrived."},
-        {LOCUS_PARKED_TIME, "locus_parked_seconds",
-         "How long requests waited here for the row that they are for."},
-        {LOCUS_BLOCKED_TIME, "locus_blocked_seconds", "How long calls waited for other nodes."},
-        {LOCUS_HOPS, "locus_request_hops",
-         "How often requests that were served here had been forwarded."},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct locus_histogram h;
-        bool is_of_moves = all[i].kind != LOCUS_BLOCKED_TIME;
-        if ((is_of_moves && !n->moves) || locus_histogram_read(n, all[i].kind, &h)) continue;
-        exposition_head(e, all[i].name, "histogram", all[i].help);
-        if (all[i].kind == LOCUS_HOPS)
-            exposition_numbers(e, all[i].name, &h);
-        else
-            exposition_times(e, all[i].name, &h, 1e-9 * (double)h.sum);
-    }
-}
-
-/* The mean is exact; the sum of a histogram of such numbers may not be. */
-static void put_staleness(struct exposition *e, const locus *n, const struct locus_stats *s)
-{
-    struct locus_histogram h;
-    const char *name = "locus_staleness_seconds";
-    if (!n->moves || locus_histogram_read(n, LOCUS_STALENESS, &h)) return;
-    exposition_head(e, name, "histogram",
-                    "Age of replicas since the owner's last frame: each counts every millisecond.");
-    exposition_times(e, name, &h, s->replica_staleness_mean_s * (double)histogram_count(&h));
-}
-
-/* Those of shards alone. */
-static void put_times(struct exposition *e, const locus *n)
-{
-    static const struct {
-        const char *name, *help;
+        enum figure_shown shown;
         size_t field;
+        const char *name, *help;
     } all[] = {
-        {"locus_pull_seconds", "How long a shard took to answer pulls of rows that were not here.",
-         offsetof(struct shard_histograms, pull)},
-        {"locus_push_seconds", "The same of pushes and sets.",
-         offsetof(struct shard_histograms, push)},
-        {"locus_round_seconds",
-         "From the beginning of a round to a peer until that had served all of it.",
-         offsetof(struct shard_histograms, round)},
+        {FIGURE_OTHERS, OF_SHARDS(pull), "locus_pull_seconds",
+         "How long a shard took to answer pulls of rows that were not here."},
+        {FIGURE_OTHERS, OF_SHARDS(push), "locus_push_seconds", "The same of pushes and sets."},
+        {FIGURE_INTENTS, OF_SHARDS(round), "locus_round_seconds",
+         "From the beginning of a round to a peer until that had served all of it."},
+        {FIGURE_MOVES, OF_SHARDS(relocation), "locus_relocation_seconds",
+         "From asking for a call's rows of one shard until all had arrived."},
+        {FIGURE_MOVES, OF_SHARDS(parked), "locus_parked_seconds",
+         "How long requests waited here for the row that they are for."},
     };
+    struct locus_histogram h;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct locus_histogram h = {0};
-        if (all[i].field == offsetof(struct shard_histograms, round) && !n->heeds_intents) continue;
-        for (unsigned s = 0; s < cluster_shards(n->cluster); s++)
-            histogram_sum(
-                &h, (const void *)((const char *)&node_shard(n, s)->histograms + all[i].field));
-        exposition_head(e, all[i].name, "histogram", all[i].help);
-        exposition_times(e, all[i].name, &h, 1e-9 * (double)h.sum);
+        if (!is_shown(all[i].shown, n, f)) continue;
+        h = (struct locus_histogram){0};
+        for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
+            const char *at = (const char *)&node_shard(n, s)->histograms + all[i].field;
+            histogram_sum(&h, (const void *)at);
+        }
+        exposition_times(r, all[i].name, all[i].help, &h, 1e-9 * (double)h.sum);
     }
-}
-
-static void put_rounds(struct exposition *e, const locus *n)
-{
-    const char *name = "locus_shard_round_seconds";
-    exposition_head(e, name, "summary", "How long rounds took, of each shard.");
-    for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
-        struct locus_histogram h = {0};
-        histogram_sum(&h, &node_shard(n, s)->histograms.round);
-        exposition_summary(e, name, "shard", s, &h);
-    }
+    locus_histogram_read(n, LOCUS_BLOCKED_TIME, &h);
+    exposition_times(r, "locus_blocked_seconds", "How long calls waited for other nodes.", &h,
+                     1e-9 * (double)h.sum);
+    if (!n->moves) return;
+    locus_histogram_read(n, LOCUS_HOPS, &h);
+    exposition_numbers(r, "locus_request_hops",
+                       "How often requests that were served here had been forwarded.", &h);
+    locus_histogram_read(n, LOCUS_STALENESS, &h);
+    exposition_times(r, "locus_staleness_seconds",
+                     "Age of replicas since the owner's last frame: each counts every millisecond.",
+                     &h, f->stats.replica_staleness_mean_s * (double)histogram_count(&h));
 }
 
 /* ---- by peer, shard and worker ---- */
 
-static void put_peers(struct exposition *e, const locus *n)
+struct metric {
+    const char *name, *help;
+};
+
+/* Of each of them a sample of each of `count` peers, shards or workers: value_of(n, i, m) is the
+ * m-th metric of number i. The node is no peer of its own. */
+static void put_each(struct httpd_reply *r, const locus *n, const struct metric *all,
+                     size_t metrics, const char *label, unsigned count,
+                     double value_of(const locus *, unsigned, size_t))
 {
-#define ROW(to, field, report, shown, metric, label, help) \
-    {metric, help, offsetof(struct link_stats, field)},
-    static const struct {
-        const char *name, *help;
-        size_t field;
-    } all[] = {LINK_FIGURES(ROW)};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        exposition_head(e, all[i].name, "counter", all[i].help);
-        for (unsigned peer = 0; peer < (unsigned)n->size; peer++) {
-            if (peer == (unsigned)n->rank) continue;
-            struct link_stats l = {0};
-            uint64_t value;
-            figures_add_peer(n->cluster, peer, &l);
-            memcpy(&value, (const char *)&l + all[i].field, sizeof value);
-            exposition_numbered(e, all[i].name, "peer", peer, (double)value);
-        }
+    bool of_peers = strcmp(label, "peer") == 0;
+    for (size_t m = 0; m < metrics; m++) {
+        exposition_head(r, all[m].name, kind_of(all[m].name), all[m].help);
+        for (unsigned i = 0; i < count; i++)
+            if (!of_peers || i != (unsigned)n->rank)
+                httpd_put(r, "%s{%s=\"%u\"} %.15g\n", all[m].name, label, i, value_of(n, i, m));
     }
 }
-
-/* Sums over the shards, but the longest round trip. */
-static struct link_load load_of(const locus *n, unsigned peer, size_t *asked_bytes)
+static double of_peer(const locus *n, unsigned peer, size_t metric)
 {
-    struct link_load sum = {0};
-    *asked_bytes = 0;
+    struct link_stats counted = {0};
+    double queued = 0, asked = 0, round_trip_s = 0, has_memory = 0;
     for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
-        const struct link_load l = reactor_load(cluster_reactors(n->cluster)[s], peer);
-        *asked_bytes += shard_asked_bytes(node_shard(n, s), peer);
-        sum.queued_bytes += l.queued_bytes;
-        if (l.round_trip_s > sum.round_trip_s) sum.round_trip_s = l.round_trip_s;
-        sum.is_shared = sum.is_shared || l.is_shared;
+        const struct link_load l = reactor_load(node_reactor(n, s), peer);
+        reactor_add_link(node_reactor(n, s), peer, &counted);
+        asked += (double)shard_asked_bytes(node_shard(n, s), peer);
+        queued += (double)l.queued_bytes;
+        if (l.round_trip_s > round_trip_s) round_trip_s = l.round_trip_s;
+        if (l.is_common) has_memory = 1;
     }
-    return sum;
+    double credit = (double)cluster_shards(n->cluster) * LINK_CREDIT_BYTES;
+#define COUNTED(to, field, ...) (double)counted.field,
+    return (
+        (double[]){LINK_FIGURES(COUNTED) queued, asked, credit, round_trip_s, has_memory})[metric];
 }
 
-/* What is on its way to them now. */
-static void put_loads(struct exposition *e, const locus *n)
+static void put_peers(struct httpd_reply *r, const locus *n)
 {
-    static const struct {
-        const char *name, *help;
-    } all[] = {
-        {"locus_peer_queued_bytes",
-         "Bytes for that node that it has not acknowledged, here and in the kernel."},
+#define METRIC(to, field, report, shown, metric, label, help) {metric, help},
+    static const struct metric all[] = {
+        LINK_FIGURES(METRIC){
+            "locus_peer_queued_bytes",
+            "Bytes for that node that it has not acknowledged, here and in the kernel."},
         {"locus_peer_asked_bytes",
          "Bytes of requests and their answers that are under way: of the credit, what is used."},
         {"locus_peer_credit_bytes", "Bytes of requests and answers that may be under way."},
@@ -191,122 +188,106 @@ static void put_loads(struct exposition *e, const locus *n)
         {"locus_peer_shares_memory",
          "1 if links to that node go through memory of this host, 0 if through TCP."},
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        exposition_head(e, all[i].name, "gauge", all[i].help);
-        for (unsigned peer = 0; peer < (unsigned)n->size; peer++) {
-            if (peer == (unsigned)n->rank) continue;
-            size_t asked_bytes;
-            const struct link_load l = load_of(n, peer, &asked_bytes);
-            const double value[] = {(double)l.queued_bytes, (double)asked_bytes,
-                                    (double)cluster_shards(n->cluster) * LINK_CREDIT_BYTES,
-                                    l.round_trip_s, l.is_shared};
-            exposition_numbered(e, all[i].name, "peer", peer, value[i]);
-        }
-    }
+    put_each(r, n, all, sizeof all / sizeof *all, "peer", (unsigned)n->size, of_peer);
 }
 
-static struct reactor_figures thread_of(const locus *n, unsigned shard)
+static double of_shard(const locus *n, unsigned shard, size_t metric)
 {
-    return reactor_figures(cluster_reactors(n->cluster)[shard]);
+    const struct reactor_figures f = reactor_figures(node_reactor(n, shard));
+    return metric == 0 ? f.cpu_s : (double)f.sleeps;
 }
 
-static void put_shards(struct exposition *e, const locus *n)
+static void put_shards(struct httpd_reply *r, const locus *n)
 {
+    static const struct metric all[] = {
+        {"locus_shard_cpu_seconds_total", "Processor time of the shard's thread."},
+        {"locus_shard_sleeps_total",
+         "How often the shard's thread found nothing to do and slept until woken."},
+    };
+    static const char rounds[] = "locus_shard_round_seconds";
     unsigned shards = cluster_shards(n->cluster);
-    const char *name = "locus_shard_cpu_seconds_total";
-    exposition_head(e, name, "counter", "Processor time of the shard's thread.");
-    for (unsigned s = 0; s < shards; s++)
-        exposition_numbered(e, name, "shard", s, thread_of(n, s).cpu_s);
-    name = "locus_shard_sleeps_total";
-    exposition_head(e, name, "counter",
-                    "How often the shard's thread found nothing to do and slept until woken.");
-    for (unsigned s = 0; s < shards; s++)
-        exposition_numbered(e, name, "shard", s, (double)thread_of(n, s).sleeps);
-}
-
-static void put_memory(struct exposition *e, const locus *n)
-{
-    const char *name = "locus_memory_bytes";
-    uint64_t rows = 0, replicas = 0, requests = 0;
-    store_row_bytes(&n->store, &rows, &replicas);
-    for (unsigned w = 0; w < n->workers; w++)
-        requests += operations_bytes(&n->worker[w].operations);
-    exposition_head(e, name, "gauge",
-                    "Memory in use: rows, those with replicas, what shards remember of keys, "
-                    "buffers for sending, and workers' requests.");
-    exposition_sample(e, name, "kind=\"rows\"", (double)rows);
-    if (!n->cluster) return;
-    uint64_t records = 0, buffers = 0;
-    for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
-        records += records_bytes(&node_shard(n, s)->records);
-        buffers += thread_of(n, s).buffer_bytes;
+    put_each(r, n, all, sizeof all / sizeof *all, "shard", shards, of_shard);
+    if (!n->heeds_intents) return;
+    exposition_head(r, rounds, "summary", "How long rounds took, of each shard.");
+    for (unsigned s = 0; s < shards; s++) {
+        const struct locus_histogram *h = &node_shard(n, s)->histograms.round;
+        httpd_put(r, "%s_sum{shard=\"%u\"} %.15g\n%s_count{shard=\"%u\"} %" PRIu64 "\n", rounds, s,
+                  1e-9 * (double)__atomic_load_n(&h->sum, __ATOMIC_RELAXED), rounds, s,
+                  histogram_count(h));
     }
-    if (n->moves) exposition_sample(e, name, "kind=\"replicas\"", (double)replicas);
-    if (n->moves) exposition_sample(e, name, "kind=\"records\"", (double)records);
-    exposition_sample(e, name, "kind=\"buffers\"", (double)buffers);
-    exposition_sample(e, name, "kind=\"requests\"", (double)requests);
 }
 
-static void put_workers(struct exposition *e, const locus *n)
+static double of_worker(const locus *n, unsigned worker, size_t metric)
 {
-    const char *name = "locus_worker_clock";
-    exposition_head(e, name, "gauge", "The worker's clock.");
-    for (unsigned w = 0; w < n->workers; w++)
-        exposition_numbered(e, name, "worker", w, (double)locus_current_clock(&n->worker[w]));
+    (void)metric;
+    return (double)locus_current_clock(&n->worker[worker]);
+}
+
+static void put_workers(struct httpd_reply *r, const locus *n)
+{
+    static const struct metric clock = {"locus_worker_clock", "The worker's clock."};
+    put_each(r, n, &clock, 1, "worker", n->workers, of_worker);
 }
 
 /* ---- the process ---- */
 
-static void put_process(struct exposition *e, const locus *n)
+static void put_memory(struct httpd_reply *r, const locus *n)
 {
-    exposition_head(e, "process_cpu_seconds_total", "counter", "Processor time of the process.");
-    exposition_sample(e, "process_cpu_seconds_total", NULL, footprint_cpu_s());
-    exposition_head(e, "process_resident_memory_bytes", "gauge", "Memory that the process holds.");
-    exposition_sample(e, "process_resident_memory_bytes", NULL, footprint_resident_bytes());
-    exposition_head(e, "locus_nodes", "gauge",
-                    "Nodes of the cluster; the label is this one's rank.");
-    exposition_numbered(e, "locus_nodes", "rank", (unsigned)n->rank, n->size);
+    const char *name = "locus_memory_bytes";
+    uint64_t rows = 0, replicas = 0, requests = 0, records = 0, buffers = 0;
+    store_row_bytes(&n->store, &rows, &replicas);
+    for (unsigned w = 0; w < n->workers; w++)
+        requests += operations_bytes(&n->worker[w].operations);
+    exposition_head(r, name, "gauge",
+                    "Memory in use: rows, those with replicas, what shards remember of keys, "
+                    "buffers for sending, and workers' requests.");
+    exposition_sample(r, name, "kind=\"rows\"", (double)rows);
+    if (!n->cluster) return;
+    for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
+        records += records_bytes(&node_shard(n, s)->records);
+        buffers += reactor_figures(node_reactor(n, s)).buffer_bytes;
+    }
+    if (n->moves) exposition_sample(r, name, "kind=\"replicas\"", (double)replicas);
+    if (n->moves) exposition_sample(r, name, "kind=\"records\"", (double)records);
+    exposition_sample(r, name, "kind=\"buffers\"", (double)buffers);
+    exposition_sample(r, name, "kind=\"requests\"", (double)requests);
 }
 
-/* ---- serving ---- */
-
-enum { KEYS_SHOWN = 32, EVENTS_AT_ONCE = 256 };
-
-static void give_text(const struct exposition *e, struct httpd_reply *out)
+static void put_process(struct httpd_reply *r, const locus *n)
 {
-    if (e->failed) {
-        free(e->text);
-        return;
-    }
-    out->text = e->text;
-    out->length = e->length;
+    exposition_head(r, "process_cpu_seconds_total", "counter", "Processor time of the process.");
+    exposition_sample(r, "process_cpu_seconds_total", NULL, footprint_cpu_s());
+    exposition_head(r, "process_resident_memory_bytes", "gauge", "Memory that the process holds.");
+    exposition_sample(r, "process_resident_memory_bytes", NULL, footprint_resident_bytes());
+    exposition_head(r, "locus_nodes", "gauge",
+                    "Nodes of the cluster; the label is this one's rank.");
+    httpd_put(r, "locus_nodes{rank=\"%d\"} %d\n", n->rank, n->size);
 }
 
 static void write_metrics(void *node, const struct httpd_request *request, struct httpd_reply *out)
 {
     const locus *n = node;
-    struct exposition e = {0};
     struct figures f;
     (void)request;
     figures_read(n, &f);
-    put_process(&e, n);
-    put_figures(&e, n, &f);
-    put_behind(&e, n);
-    put_workers(&e, n);
-    put_memory(&e, n);
-    if (n->cluster) {
-        put_times(&e, n);
-        put_histograms(&e, n);
-        put_staleness(&e, n, &f.stats);
-        if (n->heeds_intents) put_rounds(&e, n);
-        put_peers(&e, n);
-        put_loads(&e, n);
-        put_shards(&e, n);
-    }
-    give_text(&e, out);
+    put_process(out, n);
+    put_figures(out, n, &f);
+    if (histogram_count(&f.behind) > 0)
+        exposition_numbers(
+            out, "locus_bound_behind_clocks",
+            "Clocks that the rows here were behind a worker that came from locus_bound.",
+            &f.behind);
+    put_workers(out, n);
+    put_memory(out, n);
+    if (!n->cluster) return;
+    put_histograms(out, n, &f);
+    put_peers(out, n);
+    put_shards(out, n);
 }
 
 /* ---- the hottest keys ---- */
+
+enum { KEYS_SHOWN = 32, EVENTS_AT_ONCE = 256 };
 
 /* Where a key's row is, as far as this node can see. */
 static const char *place_of(const locus *n, locus_key key)
@@ -328,20 +309,6 @@ static bool is_hotness(const struct key_event *e)
     return e->kind == EVENT_INTENDED || e->kind == EVENT_PULLED || e->kind == EVENT_PUSHED;
 }
 
-/* In order. Returns how many. */
-static size_t take_keys(const struct shard *s, uint64_t *index)
-{
-    struct key_event e[EVENTS_AT_ONCE];
-    struct events_reader reader = {.of = s->events};
-    size_t all = 0;
-    for (size_t n;
-         all + EVENTS_AT_ONCE <= EVENTS_KEPT && (n = events_read(&reader, e, EVENTS_AT_ONCE)) > 0;)
-        for (size_t i = 0; i < n; i++)
-            if (is_hotness(&e[i])) index[all++] = e[i].index;
-    qsort(index, all, sizeof *index, by_number);
-    return all;
-}
-
 struct hot {
     locus_key key;
     uint64_t count;
@@ -358,10 +325,16 @@ static void insert(struct hot hot[KEYS_SHOWN], struct hot one)
     }
 }
 
-/* Once is not often. */
+/* Of one shard; once is not often. Returns how many events there are. */
 static size_t count_keys(const struct shard *s, uint64_t *index, struct hot hot[KEYS_SHOWN])
 {
-    size_t all = take_keys(s, index);
+    struct key_event e[EVENTS_AT_ONCE];
+    struct events_reader reader = {.of = s->events};
+    size_t all = 0, n;
+    while (all + EVENTS_AT_ONCE <= EVENTS_KEPT && (n = events_read(&reader, e, EVENTS_AT_ONCE)) > 0)
+        for (size_t i = 0; i < n; i++)
+            if (is_hotness(&e[i])) index[all++] = e[i].index;
+    qsort(index, all, sizeof *index, by_number);
     for (size_t i = 0, next; i < all; i = next) {
         for (next = i + 1; next < all && index[next] == index[i];) next++;
         if (next - i > 1)
@@ -374,7 +347,6 @@ static size_t count_keys(const struct shard *s, uint64_t *index, struct hot hot[
 static void write_keys(void *node, const struct httpd_request *request, struct httpd_reply *out)
 {
     const locus *n = node;
-    struct exposition e = {0};
     struct hot hot[KEYS_SHOWN] = {0};
     size_t all = 0;
     uint64_t *index = malloc(EVENTS_KEPT * sizeof *index);
@@ -383,14 +355,14 @@ static void write_keys(void *node, const struct httpd_request *request, struct h
     for (unsigned s = 0; n->cluster && s < cluster_shards(n->cluster); s++)
         all += count_keys(node_shard(n, s), index, hot);
     free(index);
-    exposition_head(&e, "locus_sampled_keys", "gauge",
+    exposition_head(out, "locus_sampled_keys", "gauge",
                     "The last keys of intents, and of requests to other nodes.");
-    exposition_sample(&e, "locus_sampled_keys", NULL, (double)all);
-    exposition_head(&e, "locus_hot_keys", "gauge",
+    exposition_sample(out, "locus_sampled_keys", NULL, (double)all);
+    exposition_head(out, "locus_hot_keys", "gauge",
                     "How often a key is among them: the most frequent ones.");
     for (size_t i = 0; i < KEYS_SHOWN && hot[i].count > 0; i++)
-        exposition_key(&e, "locus_hot_keys", hot[i].key, place_of(n, hot[i].key), hot[i].count);
-    give_text(&e, out);
+        httpd_put(out, "locus_hot_keys{key=\"%" PRIu64 "\",place=\"%s\"} %" PRIu64 "\n", hot[i].key,
+                  place_of(n, hot[i].key), hot[i].count);
 }
 
 /* ---- life ---- */

@@ -24,7 +24,17 @@ int metrics_start(locus *, int fd, struct httpd **out);
 /* GET /key?key=K, or with &table=T for row K of that table; `node` is a locus *. A question that
  * cannot be answered gets a status of HTTP that says so, and a sentence. It waits for the key's
  * shard, as reactor.h says. */
-enum { EXPLAIN_BYTES_MAX = 16384 };
 void explain_key(void *node, const struct httpd_request *, struct httpd_reply *);
+
+/* Prometheus' exposition format, version 0.0.4. The kind of a name: "counter", "gauge", "histogram"
+ * or "summary"; before its samples. `label`: name="value", or NULL. Histograms have their heads: of
+ * times in powers of two of nanoseconds, shown in seconds, from a microsecond on; `sum_s` is the sum
+ * of all; and of small numbers, each its own bucket. */
+void exposition_head(struct httpd_reply *, const char *name, const char *kind, const char *help);
+void exposition_sample(struct httpd_reply *, const char *name, const char *label, double value);
+void exposition_times(struct httpd_reply *, const char *name, const char *help,
+                      const struct locus_histogram *, double sum_s);
+void exposition_numbers(struct httpd_reply *, const char *name, const char *help,
+                        const struct locus_histogram *);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/notation.h"
 #include "base/process.h"
 #include "base/time.h"
+#include "observe/journal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 4096, SAMPLE_DEFAULT = 16, EVENTS_AT_ONCE = 256 };
-enum { VERSIONS_MASK = DIRECTORY_VERSIONS - 1 };
+enum { SAMPLE_DEFAULT = 16, EVENTS_AT_ONCE = 256 };
 enum { ELSEWHERE = '.', REPLICA = 'r', OWNER = 'O' };
 
 #ifdef LOCUS_FIBERS
@@ -28,7 +28,7 @@ struct traced {
     bool is_wanted, is_kept, has_moved; /* since the last look at its word */
     char told_place;
     uint8_t told_intends;
-    directory_word word;
+    directory_word word, next; /* at the last look; at this one */
     /* since the last line: of the row here; by way of other nodes */
     uint32_t changes, pulled, pushed;
 };
@@ -41,7 +41,6 @@ struct followed {
 struct trace {
     FILE *file;
     const struct store *store;
-    unsigned node;
     uint64_t now_ns; /* of the last look */
     int64_t epoch_ns;
     struct traced *key; /* in order */
@@ -55,29 +54,15 @@ struct trace {
 
 /* ---- which keys ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const locus_key *)a, y = *(const locus_key *)b;
-    return (x > y) - (x < y);
-}
-
-static bool is_among(const locus_key *key, size_t n, locus_key wanted)
-{
-    for (size_t i = 0; i < n; i++)
-        if (key[i] == wanted) return true;
-    return false;
-}
-
 /* Different ones, spread by chance, and the same on all nodes; all when there are no more. */
-static size_t sample(locus_key *key, size_t n, uint64_t bound)
+static void sample(struct trace *t, size_t n, uint64_t bound)
 {
-    uint64_t dice = 1;
-    for (size_t i = 0; i < n && i < bound; i++) {
+    uint64_t dice = 1, spread = n < bound ? bound / n : 1;
+    while (t->keys < n && t->keys < bound) {
         dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        key[i] = (dice >> 20) % bound;
-        while (is_among(key, i, key[i])) key[i] = (key[i] + 1) % bound;
+        t->key[t->keys].key = t->keys * spread + (dice >> 20) % spread;
+        t->keys++;
     }
-    return n < bound ? n : bound;
 }
 
 static int bad_keys(const char *text)
@@ -104,7 +89,7 @@ static bool take_number(const char **text, uint64_t *number)
     return true;
 }
 
-static int list(const char *all, locus_key *key, size_t *n, uint64_t bound)
+static int list(struct trace *t, const char *all, uint64_t bound)
 {
     const char *text = all;
     do {
@@ -113,39 +98,41 @@ static int list(const char *all, locus_key *key, size_t *n, uint64_t bound)
         last = first;
         if (*text == '-' && (text++, !take_number(&text, &last))) return bad_keys(all);
         if (last >= first && last >= bound) return no_such_key(all, bound);
-        if (last < first || last - first >= TRACE_KEYS_MAX - *n) return bad_keys(all);
-        for (uint64_t k = first; k <= last; k++) key[(*n)++] = k;
+        if (last < first || last - first >= TRACE_KEYS_MAX - t->keys) return bad_keys(all);
+        for (uint64_t k = first; k <= last; k++) t->key[t->keys++].key = k;
     } while (*text == ',' && text++);
     return *text ? bad_keys(all) : 0;
 }
 
-static int choose(locus_key *key, size_t *n, uint64_t bound)
+static int choose(struct trace *t, uint64_t bound)
 {
     const char *text = getenv("LOCUS_TRACE_KEYS");
     uint64_t count = SAMPLE_DEFAULT;
-    *n = 0;
-    if (text && *text && strncmp(text, "sample:", 7) != 0) return list(text, key, n, bound);
     if (text && *text) {
+        if (strncmp(text, "sample:", 7) != 0) return list(t, text, bound);
         const char *number = text + 7;
         if (!take_number(&number, &count) || *number || count == 0 || count > TRACE_KEYS_MAX)
             return bad_keys(text);
     }
-    *n = sample(key, count, bound);
+    sample(t, count, bound);
     return 0;
 }
 
-/* Each once. */
-static int choose_each(struct trace *t)
+/* struct traced begins with its key. */
+static int by_number(const void *a, const void *b)
 {
-    locus_key *key = malloc(TRACE_KEYS_MAX * sizeof *key);
-    size_t n = 0;
-    if (!key) return error_set(-ENOMEM, "no memory for a trace");
-    int rc = choose(key, &n, t->store->keyspace.keys);
-    if (rc == 0) qsort(key, n, sizeof *key, by_number);
-    for (size_t i = 0; i < n && rc == 0; i++)
-        if (i == 0 || key[i] != key[i - 1]) t->key[t->keys++].key = key[i];
-    free(key);
-    return rc;
+    uint64_t x = *(const locus_key *)a, y = *(const locus_key *)b;
+    return (x > y) - (x < y);
+}
+
+/* In order, each once. */
+static void sort(struct trace *t)
+{
+    size_t all = t->keys;
+    qsort(t->key, all, sizeof *t->key, by_number);
+    t->keys = 0;
+    for (size_t i = 0; i < all; i++)
+        if (i == 0 || t->key[i].key != t->key[t->keys - 1].key) t->key[t->keys++] = t->key[i];
 }
 
 static struct traced *find(const struct trace *t, locus_key key)
@@ -163,7 +150,7 @@ static bool begin_line(struct trace *t, uint64_t ns)
         return false;
     }
     t->lines++;
-    fprintf(t->file, "{\"n\":%u,\"t\":%lld,", t->node,
+    fprintf(t->file, "{\"n\":%u,\"t\":%lld,", t->store->home.rank,
             (long long)((int64_t)ns + t->epoch_ns) / 1000);
     return true;
 }
@@ -244,7 +231,7 @@ static void take_event(struct trace *t, unsigned shard, const struct key_event *
     tell_place(t, k, e->ns);
 }
 
-/* Events of the shard are lost: where its rows are, the directory says. */
+/* At first, and when events of the shard are lost: where its rows are, the directory says. */
 static void look_again(struct trace *t, unsigned shard, uint64_t ns)
 {
     for (struct traced *k = t->key; k < t->key + t->keys; k++) {
@@ -268,25 +255,24 @@ static void take_shard(struct trace *t, unsigned shard)
 
 /* The word was read before the events: if the row had moved by then, one of them says so. A replica
  * gets its versions with its memory. */
-static void count_changes(struct traced *k, directory_word word)
+static void count_changes(struct traced *k)
 {
-    uint64_t more = (directory_version(word) - directory_version(k->word)) & VERSIONS_MASK;
+    uint64_t more = directory_version(k->next) - directory_version(k->word);
     bool is_same = k->place == OWNER ||
-                   (k->place == REPLICA && directory_slot(word) == directory_slot(k->word));
-    if (is_same && !k->has_moved) k->changes += (uint32_t)more;
+                   (k->place == REPLICA && directory_slot(k->next) == directory_slot(k->word));
+    if (is_same && !k->has_moved) k->changes += (uint32_t)(more % DIRECTORY_VERSIONS);
     k->has_moved = false;
-    k->word = word;
+    k->word = k->next;
 }
 
 void trace_take(struct trace *t, uint64_t now_ns)
 {
-    directory_word word[TRACE_KEYS_MAX];
     t->now_ns = now_ns;
     for (size_t i = 0; i < t->keys; i++)
-        word[i] = directory_load(row_ref_word(store_row_ref(t->store, t->key[i].key)));
+        t->key[i].next = directory_load(row_ref_word(store_row_ref(t->store, t->key[i].key)));
     for (unsigned s = 0; s < t->store->keyspace.shards; s++) take_shard(t, s);
     for (size_t i = 0; i < t->keys; i++) {
-        count_changes(&t->key[i], word[i]);
+        count_changes(&t->key[i]);
         tell_counts(t, &t->key[i], now_ns);
     }
     fflush(t->file); /* else a child that was forked, and exits, would write it once more */
@@ -308,11 +294,11 @@ static void *run(void *trace)
 
 /* ---- life ---- */
 
-static void write_head(const struct trace *t, const struct trace_config *c)
+static void write_head(const struct trace *t, const char *technique)
 {
     const struct keyspace *k = &t->store->keyspace;
     fprintf(t->file, "{\"node\":%u,\"nodes\":%u,\"technique\":\"%s\",\"keys\":%llu,\"tables\":[",
-            c->rank, c->nodes, c->technique, (unsigned long long)k->keys);
+            t->store->home.rank, t->store->home.nodes, technique, (unsigned long long)k->keys);
     for (unsigned i = 0; i < k->tables; i++) {
         fprintf(t->file, "%s[\"", i ? "," : "");
         notation_name(t->file, k->table[i].name);
@@ -321,28 +307,13 @@ static void write_head(const struct trace *t, const struct trace_config *c)
     fputs("]}\n", t->file);
 }
 
-static int begin_file(struct trace *t, const struct trace_config *c, const char *prefix)
+static int begin_file(struct trace *t, const char *prefix, const char *technique)
 {
-    char path[PATH_BYTES];
-    int n = snprintf(path, sizeof path, "%s.%u.jsonl", prefix, c->rank);
-    if (n >= (int)sizeof path)
-        return error_set(-EINVAL, "LOCUS_TRACE is longer than a path can be");
-    t->file = fopen(path, "we");
-    if (!t->file)
-        return error_set(-errno, "LOCUS_TRACE: cannot write %s: %s", path, locus_strerror(-errno));
-    write_head(t, c);
-    for (struct traced *k = t->key; k < t->key + t->keys; k++) {
-        move(k, place_of(t, k->key));
-        tell_place(t, k, t->now_ns);
-    }
-    return fflush(t->file) ? error_set(-EIO, "LOCUS_TRACE: cannot write %s", path) : 0;
-}
-
-static void read_clock(struct trace *t)
-{
-    if (!HAS_THREAD) return;
-    t->now_ns = time_now_ns();
-    t->epoch_ns = time_epoch_ns();
+    int rc = journal_create("LOCUS_TRACE", prefix, t->store->home.rank, "jsonl", &t->file);
+    if (rc) return rc;
+    write_head(t, technique);
+    for (unsigned s = 0; s < t->store->keyspace.shards; s++) look_again(t, s, t->now_ns);
+    return fflush(t->file) ? error_set(-EIO, "LOCUS_TRACE: cannot write %s", prefix) : 0;
 }
 
 static void free_trace(struct trace *t)
@@ -353,24 +324,28 @@ static void free_trace(struct trace *t)
     free(t);
 }
 
-int trace_open(const struct trace_config *c, struct trace **out)
+int trace_open(const struct store *store, const char *technique, struct trace **out)
 {
     const char *prefix = getenv("LOCUS_TRACE");
     *out = NULL;
     if (!prefix || !*prefix) return 0;
-    if (c->nodes == 1) {
+    if (store->home.nodes == 1) {
         fprintf(stderr, "locus: LOCUS_TRACE writes nothing: in a cluster of one no row moves\n");
         return 0;
     }
     struct trace *t = calloc(1, sizeof *t);
     if (!t) return error_set(-ENOMEM, "no memory for a trace");
-    t->store = c->store;
-    t->node = c->rank;
-    read_clock(t);
+    t->store = store;
+    if (HAS_THREAD) {
+        t->now_ns = time_now_ns();
+        t->epoch_ns = time_epoch_ns();
+    }
     t->key = calloc(TRACE_KEYS_MAX, sizeof *t->key);
-    t->shard = calloc(c->store->keyspace.shards, sizeof *t->shard);
-    int rc = t->key && t->shard ? choose_each(t) : error_set(-ENOMEM, "no memory for a trace");
-    if (rc == 0) rc = begin_file(t, c, prefix);
+    t->shard = calloc(store->keyspace.shards, sizeof *t->shard);
+    int rc = t->key && t->shard ? choose(t, store->keyspace.keys)
+                                : error_set(-ENOMEM, "no memory for a trace");
+    if (rc == 0) sort(t);
+    if (rc == 0) rc = begin_file(t, prefix, technique);
     if (rc)
         free_trace(t);
     else

@@ -22,19 +22,13 @@
 
 struct trace;
 
-struct trace_config {
-    const struct store *store;
-    unsigned rank, nodes;
-    const char *technique; /* its name */
-};
-
 enum { TRACE_KEYS_MAX = 1000, TRACE_LINES_MAX = 1 << 20 };
 #define TRACE_PAUSE_NS UINT64_C(1000000) /* accesses within this time are one line */
 
 /* *out stays NULL if nothing is traced: a cluster of one, which says so, has no events. Returns 0;
  * or -EINVAL, -ENOMEM, or the reason why the file cannot be written, with the sentence in
  * locus_error(). */
-int trace_open(const struct trace_config *, struct trace **out);
+int trace_open(const struct store *, const char *technique, struct trace **out);
 void trace_follow(struct trace *, unsigned shard, const struct key_events *);
 /* NULL: nothing. 0, or with the sentence. On virtual time no thread runs: take now and then. */
 int trace_start(struct trace *);

@@ -63,12 +63,16 @@ void backlog_note(struct shard *s, unsigned peer)
 
 /* ---- what is queued ---- */
 
-void backlog_add_sync(struct shard *s, struct record *r, unsigned node, enum backlog_class class)
+void backlog_add(struct shard *s, struct record *r, unsigned node, enum backlog_class class)
 {
     struct peer_backlog *p = &s->backlog->peer[node];
     if (r->queued & class) return;
     r->queued |= class;
-    list_push(s->backlog, class == BACKLOG_URGENT ? &p->urgent : &p->lazy, r->index);
+    list_push(s->backlog,
+              class == BACKLOG_URGENT ? &p->urgent
+              : class == BACKLOG_LAZY ? &p->lazy
+                                      : &p->recall,
+              r->index);
     backlog_note(s, node);
 }
 
@@ -76,20 +80,6 @@ void backlog_add_refresh(struct shard *s, unsigned node, uint64_t index)
 {
     list_push(s->backlog, &s->backlog->peer[node].refresh, index);
     s->backlog->peer[node].refreshes_queued++;
-    backlog_note(s, node);
-}
-
-void backlog_put_off(struct shard *s, uint64_t index)
-{
-    dirty_set_add(s->dirty, index);
-    s->backlog->puts_off = true;
-}
-
-void backlog_add_recall(struct shard *s, struct record *r, unsigned node)
-{
-    if (r->queued & BACKLOG_RECALL) return;
-    r->queued |= BACKLOG_RECALL;
-    list_push(s->backlog, &s->backlog->peer[node].recall, r->index);
     backlog_note(s, node);
 }
 

@@ -1,14 +1,11 @@
 /*
- * backlog.h - what waits for the next round to each peer: syncs of keys that the peer owns,
- * refreshes of replicas that it holds, recalls. Roles add to the backlog; rounds (round.h) take
- * from it and send.
+ * backlog.h - what waits for the next round to each peer. Roles add to it; rounds (round.h) take from
+ * it and send:
  *
- * Three kinds of news wait for a round:
- *
- *   urgent    an intent became active; a set of a replica; a recall to give or to answer: as soon
- *             as the peer's round is over
- *   lazy      updates of replicas, expired intents; recalls to give, too, where rounds carry so
- *             little that they piggyback (pacer.h)
+ *   urgent    an intent became active; a set of a replica; the answer to a recall: as soon as the
+ *             peer's round is over
+ *   recall    likewise; but where rounds carry so little that they piggyback (pacer.h) it is lazy
+ *   lazy      updates of replicas, expired intents
  *   refresh   rows of ours that changed, for their holders; where intents piggyback, a holder that
  *             got the row just now hears of it the next time
  *
@@ -39,27 +36,21 @@ struct peer_backlog {
 
 struct backlog {
     struct peer_backlog *peer; /* [nodes] */
-    /* bits of peers: those that every turn looks at; those that only a synchronizing turn looks
-     * at */
-    uint64_t *soon, *later;
-    uint64_t waiting; /* keys in the lists */
-    uint64_t intents; /* that begin, in the round that is being written */
-    bool puts_off;    /* this turn left changes to a later synchronization */
+    uint64_t *soon, *later;    /* bits of peers: of every turn; of a synchronizing turn alone */
+    uint64_t waiting;          /* keys in the lists */
+    uint64_t intents;          /* that begin, in the round that is being written */
+    bool puts_off;             /* this turn left changes to a later synchronization */
 };
 
 int backlog_init(struct shard *); /* 0 or -ENOMEM */
 void backlog_fini(struct shard *);
 
-/* Add to what waits for a round to the node: a key's sync, urgent or lazy; the refresh of the
- * node's replica; a recall for the node. */
-void backlog_add_sync(struct shard *, struct record *, unsigned node, enum backlog_class);
+/* A key's sync, or a recall, waits for a round to the node; so does the refresh of its replica. */
+void backlog_add(struct shard *, struct record *, unsigned node, enum backlog_class);
 void backlog_add_refresh(struct shard *, unsigned node, uint64_t index);
-void backlog_add_recall(struct shard *, struct record *, unsigned node);
 /* A row went to the node as an answer, perhaps instead of a refresh: quiesce waits until it has
  * arrived. */
 void backlog_owes(struct shard *, unsigned node);
-/* Some holders hear of the key's change only at the next synchronization. */
-void backlog_put_off(struct shard *, uint64_t index);
 
 /* ---- for rounds ---- */
 

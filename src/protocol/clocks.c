@@ -34,11 +34,11 @@ static locus_clock *our_updated(const struct shard *s)
  * at 0, and does not count until it has passed the clock that workers had when we sent it. */
 static locus_clock lowest_of_workers(const struct shard *s)
 {
-    const struct clocks *c = s->clocks;
+    const locus_clock *const *progress = s->plan->progress;
     locus_clock low = INT64_MAX;
-    for (unsigned w = 0; w < s->workers && c->progress; w++) {
-        locus_clock at = __atomic_load_n(c->progress[w], __ATOMIC_SEQ_CST);
-        if (at >= c->reported && at < low) low = at;
+    for (unsigned w = 0; w < s->workers && progress; w++) {
+        locus_clock at = __atomic_load_n(progress[w], __ATOMIC_SEQ_CST);
+        if (at >= s->clocks->reported && at < low) low = at;
     }
     return low;
 }
@@ -101,20 +101,20 @@ void clocks_sent(struct shard *s, struct record *r)
     s->clocks->unsent[r->is_unsent_later]--;
 }
 
-bool clocks_may_look(const struct shard *s)
+bool clocks_may_divide(const struct shard *s)
 {
     return s->clocks->unsent[s->clocks->later_unsent ^ 1] == 0;
 }
 
-uint64_t clocks_look(struct shard *s)
+uint64_t clocks_divide(struct shard *s)
 {
     s->clocks->later_unsent ^= 1;
-    return ++s->clocks->looks;
+    return ++s->clocks->generations;
 }
 
-bool clocks_is_sent(const struct shard *s, uint64_t look)
+bool clocks_is_sent(const struct shard *s, uint64_t generation)
 {
-    return s->clocks->looks > look || clocks_may_look(s);
+    return s->clocks->generations > generation || clocks_may_divide(s);
 }
 
 static void turn_on(struct shard *s)
@@ -187,9 +187,9 @@ static void read_clock(struct shard *s)
         if (low <= *our_updated(s)) return;
         c->is_ours = ours < INT64_MAX;
         c->reading = low;
-        c->has_taken = c->has_looked = false;
-        for (unsigned w = 0; w < s->workers && c->posted; w++)
-            c->target[w] = __atomic_load_n(&c->posted[w][s->number], __ATOMIC_ACQUIRE);
+        c->has_taken = c->has_divided = false;
+        for (unsigned w = 0; w < s->workers && s->plan->posted; w++)
+            c->target[w] = __atomic_load_n(&s->plan->posted[w][s->number], __ATOMIC_ACQUIRE);
     }
     if (c->has_taken) return;
     for (unsigned w = 0; w < s->workers; w++)
@@ -198,11 +198,11 @@ static void read_clock(struct shard *s)
     c->later_open ^= 1;
 }
 
-static bool can_look(const struct shard *s)
+static bool can_divide(const struct shard *s)
 {
     const struct clocks *c = s->clocks;
-    return c->reading >= 0 && c->has_taken && !c->has_looked && c->open[c->later_open ^ 1] == 0 &&
-           clocks_may_look(s);
+    return c->reading >= 0 && c->has_taken && !c->has_divided && c->open[c->later_open ^ 1] == 0 &&
+           clocks_may_divide(s);
 }
 
 static bool can_aim(const struct shard *s, unsigned n, locus_clock least)
@@ -219,19 +219,19 @@ static bool can_aim_at_any(const struct shard *s)
     return false;
 }
 
-bool clocks_want_look(struct shard *s)
+bool clocks_want_changes(struct shard *s)
 {
     if (!s->clocks->is_on) return false;
     read_clock(s);
-    return can_look(s) || can_aim_at_any(s);
+    return can_divide(s) || can_aim_at_any(s);
 }
 
-void clocks_looked(struct shard *s)
+void clocks_have_changes(struct shard *s)
 {
     struct clocks *c = s->clocks;
-    if (can_look(s)) {
-        c->has_looked = true;
-        c->look = clocks_look(s);
+    if (can_divide(s)) {
+        c->has_divided = true;
+        c->generation = clocks_divide(s);
     }
     locus_clock least = least_updated(s);
     for (unsigned n = 0; n < s->nodes; n++) {
@@ -284,7 +284,7 @@ void clocks_say(struct shard *s)
 {
     struct clocks *c = s->clocks;
     if (!c->is_on) return;
-    if (c->reading >= 0 && c->has_looked && clocks_is_sent(s, c->look)) {
+    if (c->reading >= 0 && c->has_divided && clocks_is_sent(s, c->generation)) {
         publish(our_updated(s), c->reading);
         if (c->is_ours) c->reported = c->reading;
         c->reading = -1;
@@ -312,7 +312,7 @@ bool clocks_have_news(const struct shard *s)
     const struct clocks *c = s->clocks;
     if (!c->is_on) return false;
     if (c->reading < 0 && lowest(s) > *our_updated(s)) return true;
-    return can_look(s) || can_aim_at_any(s);
+    return can_divide(s) || can_aim_at_any(s);
 }
 
 unsigned clocks_last(const struct clocks *c, unsigned nodes, unsigned rank, locus_clock *at)
@@ -331,12 +331,10 @@ unsigned clocks_last(const struct clocks *c, unsigned nodes, unsigned rank, locu
 
 /* ---- life ---- */
 
-int clocks_init(struct shard *s, const locus_clock *const *progress, const uint64_t *const *posted)
+int clocks_init(struct shard *s)
 {
     struct clocks *c = s->clocks = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
-    c->progress = progress;
-    c->posted = posted;
     c->reading = -1;
     c->due = INT64_MAX;
     c->peer = calloc(s->nodes, sizeof *c->peer);

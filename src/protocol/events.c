@@ -23,11 +23,6 @@ struct key_events *events_new(void)
     return calloc(1, sizeof(struct key_events));
 }
 
-void events_free(struct key_events *e)
-{
-    free(e);
-}
-
 /* Release: who reads a word of this event where an older one was also reads the count before, and
  * learns from it that the older one is gone. */
 void events_note(struct key_events *e, const struct key_event *one)
@@ -48,7 +43,7 @@ static uint64_t first_of(const struct key_events *e)
 static void copy(const struct key_events *e, uint64_t number, struct key_event *out)
 {
     const uint64_t *from = e->word[number % EVENTS_KEPT];
-    uint64_t word[WORDS];
+    uint64_t word[WORDS] = {0};
     for (unsigned i = 0; i < WORDS; i++) word[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
     memcpy(out, word, sizeof word);
 }
@@ -63,14 +58,18 @@ static void skip_gone(struct events_reader *r)
 
 size_t events_read(struct events_reader *r, struct key_event *out, size_t max)
 {
-    if (!r->of) return 0;
-    skip_gone(r);
-    uint64_t from = r->next, count = __atomic_load_n(&r->of->count, __ATOMIC_ACQUIRE);
-    size_t n = count - from < max ? (size_t)(count - from) : max;
-    for (size_t i = 0; i < n; i++) copy(r->of, from + i, &out[i]);
-    skip_gone(r); /* those that were overwritten meanwhile */
-    size_t gone = r->next - from < n ? (size_t)(r->next - from) : n;
-    memmove(out, out + gone, (n - gone) * sizeof *out);
-    if (r->next < from + n) r->next = from + n;
-    return n - gone;
+    while (r->of) {
+        skip_gone(r);
+        uint64_t from = r->next, there = __atomic_load_n(&r->of->count, __ATOMIC_ACQUIRE) - from;
+        size_t n = there < max ? (size_t)there : max;
+        if (n == 0) return 0;
+        for (size_t i = 0; i < n; i++) copy(r->of, from + i, &out[i]);
+        skip_gone(r); /* those that were overwritten meanwhile */
+        size_t gone = (size_t)(r->next - from);
+        if (gone >= n) continue;
+        memmove(out, out + gone, (n - gone) * sizeof *out);
+        r->next = from + n;
+        return n - gone;
+    }
+    return 0;
 }

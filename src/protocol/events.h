@@ -2,14 +2,13 @@
  * events.h - what has recently happened to the keys of a shard, and why: for `locus explain`,
  * `locus trace`, and the hottest keys.
  *
- * Events are kept if somebody may ask: the node serves metrics, or traces (plan.h). The shard stores
- * each into a ring, over the oldest, and waits for nobody; a reader that is too slow learns how many
- * it has lost.
+ * The shard stores each into a ring, over the oldest, and waits for nobody; a reader that is too slow
+ * learns how many it has lost.
  *
  * Callers   events_note the shard's thread; readers any, each with an events_reader of its own
  * Memory    40 bytes an event, EVENTS_KEPT of them
  * Waiting   never
- * Life      events_new, any use, events_free
+ * Life      events_new, any use, free
  */
 #ifndef LOCUS_PROTOCOL_EVENTS_H
 #define LOCUS_PROTOCOL_EVENTS_H
@@ -75,16 +74,13 @@ struct key_event {
 
 struct key_events;
 
-struct key_events *events_new(void); /* NULL: no memory */
-void events_free(struct key_events *);
-
+struct key_events *events_new(void); /* from malloc; NULL: no memory */
 void events_note(struct key_events *, const struct key_event *);
 
 /* Begins with the oldest event that is there, unless `next` says otherwise. */
 struct events_reader {
     const struct key_events *of; /* NULL: has none */
-    uint64_t next,
-        lost; /* the number of the next event; how many were gone before they were read */
+    uint64_t next, lost; /* the next event's number; how many were gone before they were read */
 };
 /* The next events, oldest first, at most `max`. Returns how many; 0: there is none now. */
 size_t events_read(struct events_reader *, struct key_event *out, size_t max);

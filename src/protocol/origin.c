@@ -1,16 +1,16 @@
 #include "protocol/origin.h"
 
 #include "protocol/clocks.h"
-#include "protocol/location.h"
 #include "store/change.h"
 
-static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,     [REQUEST_PULL_STATE] = WIRE_PULL,
-                                [REQUEST_PUSH] = WIRE_PUSH,     [REQUEST_SET] = WIRE_SET,
-                                [REQUEST_SET_STATE] = WIRE_SET, [REQUEST_LOCALIZE] = WIRE_LOCALIZE};
-static const uint8_t answered[] = {
-    [REQUEST_PULL] = WIRE_PULLED,       [REQUEST_PULL_STATE] = WIRE_PULLED,
-    [REQUEST_PUSH] = WIRE_PUSHED,       [REQUEST_SET] = WIRE_WAS_SET,
-    [REQUEST_SET_STATE] = WIRE_WAS_SET, [REQUEST_LOCALIZE] = WIRE_STAYS};
+static const struct {
+    uint8_t asked, answered;
+} operations[] = {[REQUEST_PULL] = {WIRE_PULL, WIRE_PULLED},
+                  [REQUEST_PULL_STATE] = {WIRE_PULL, WIRE_PULLED},
+                  [REQUEST_PUSH] = {WIRE_PUSH, WIRE_PUSHED},
+                  [REQUEST_SET] = {WIRE_SET, WIRE_WAS_SET},
+                  [REQUEST_SET_STATE] = {WIRE_SET, WIRE_WAS_SET},
+                  [REQUEST_LOCALIZE] = {WIRE_LOCALIZE, WIRE_STAYS}};
 
 /* ---- requests ---- */
 
@@ -110,14 +110,14 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
         record->localizing += r->kind == REQUEST_LOCALIZE;
         if (key_is_wanted(&s->records.state[ref.index]) && r->kind != REQUEST_LOCALIZE) {
             shard_count(&s->counters.intents_late, 1);
-            margin_late(&s->margin);
+            s->margin.was_late = true;
         }
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);
     }
     struct wire_entry *e =
         shard_entry(s, to.owner,
-                    (struct wire_entry){.operation = asked[r->kind],
+                    (struct wire_entry){.operation = operations[r->kind].asked,
                                         .owner = item->peer,
                                         .origin = (uint16_t)s->rank,
                                         .flags = r->kind == REQUEST_PULL_STATE ? WIRE_STATE : 0,
@@ -265,18 +265,24 @@ static struct request *find(const struct shard *s, uint32_t tag)
                : NULL;
 }
 
-static const char *check_item(const struct shard *s, const struct wire_entry *e,
-                              const uint8_t operation[])
+static bool is_of(enum request_kind kind, const struct wire_entry *e)
 {
+    if (e->operation == WIRE_ROW) return kind == REQUEST_LOCALIZE;
+    if (e->operation != operations[kind].asked && e->operation != operations[kind].answered)
+        return false;
+    return !request_pulls(kind) || !(e->flags & WIRE_STATE) == (kind != REQUEST_PULL_STATE);
+}
+
+const char *origin_check(const struct shard *s, const struct wire_entry *e)
+{
+    if (e->operation == WIRE_ROW && e->encoding != WIRE_BINARY32)
+        return "a row for a localize that is our replica";
     const struct request *r = find(s, e->tag);
     if (!r) return "an answer to what was never asked";
     const struct request_item *item = &r->item[request_tag_item(e->tag)];
-    bool pulls = e->operation == WIRE_PULL || e->operation == WIRE_PULLED;
-    if (item->key != e->key || operation[r->kind] != e->operation ||
-        (pulls && !(e->flags & WIRE_STATE) != (r->kind != REQUEST_PULL_STATE)))
+    if (item->key != e->key || !is_of(r->kind, e))
         return "an answer to something else than was asked";
-    if (item->state != ITEM_ASKED) return "an answer twice";
-    return NULL;
+    return item->state == ITEM_ASKED ? NULL : "an answer twice";
 }
 
 /* What was written at the owner has version `version` there: is it in our replica? */
@@ -362,7 +368,7 @@ void origin_came_back(struct shard *s, const struct wire_entry *e, struct row_re
 const char *origin_answer(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
-    const char *wrong = check_item(s, e, answered);
+    const char *wrong = origin_check(s, e);
     if (wrong) return wrong;
     struct request *r;
     const struct request_item *item = item_at(s, e->tag, &r);
@@ -375,20 +381,7 @@ const char *origin_answer(struct shard *s, const struct arrival *a)
     return NULL;
 }
 
-const char *origin_check_row(const struct shard *s, const struct wire_entry *e)
-{
-    static const uint8_t row[] = {
-        [REQUEST_LOCALIZE] = WIRE_ROW}; /* nothing else is answered with one */
-    return e->encoding == WIRE_BINARY32 ? check_item(s, e, row)
-                                        : "a row for a localize that is our replica";
-}
-
 void origin_row_is_here(struct shard *s, const struct arrival *a)
 {
     finish_item(s, a->entry->tag, a->ref, 0);
-}
-
-const char *origin_check_own(const struct shard *s, const struct wire_entry *e)
-{
-    return check_item(s, e, asked);
 }

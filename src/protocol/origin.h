@@ -1,16 +1,8 @@
 /*
- * origin.h - what this node's workers ask of other nodes: the requesting side of remote pull, push,
- * set and localize.
- *
- *   origin                      owner (owner.h)
- *   PULL {key, tag}      --->   reads the row into
- *        PULLED {key, tag, row}   <---
- *   PUSH {key, tag, update} ->  adds;       PUSHED {key, tag}   <---
- *   SET  {key, tag, row}  --->  overwrites; WAS_SET {key, tag}  <---
- *   LOCALIZE {key, tag}  --->   gives the row away: handover.h
+ * origin.h - what this node's workers ask of other nodes: pull, push, set and localize.
  *
  * A request goes to the owner that the origin knows. A node that is not the owner forwards it
- * (location.h). The answer goes directly to the origin, and says which node is the owner.
+ * (dispatch.h). The answer goes directly to the origin, and says which node is the owner.
  *
  * Requests of one worker for one key take effect in program order: a request waits here until the
  * worker's earlier requests for the key are answered. Otherwise it could overtake them, because
@@ -26,7 +18,7 @@
 #ifndef LOCUS_PROTOCOL_ORIGIN_H
 #define LOCUS_PROTOCOL_ORIGIN_H
 
-#include "protocol/arrival.h"
+#include "protocol/shard.h"
 
 /* Takes item `i` on: serves it here, sends it, or lets it wait for other requests for its key.
  * False: the credit is used up. */
@@ -37,17 +29,14 @@ void origin_go_on(struct shard *, struct record *);
 /* The records that waited for credit may go on. */
 void origin_wake_stalled(struct shard *);
 
+/* Is it a request of ours that has come back, its answer, or a row for a localize of ours? NULL, or
+ * what is wrong with it. */
+const char *origin_check(const struct shard *, const struct wire_entry *);
 /* The owner's answer. Returns NULL, or what is wrong with it. */
 const char *origin_answer(struct shard *, const struct arrival *);
-
-/* A request in our own name has come back. check: is it one of ours? NULL, or what is wrong with
- * it. came_back: the row is here; serves the request. */
-const char *origin_check_own(const struct shard *, const struct wire_entry *);
+/* A request of ours has come back, and the row is here: serves it. */
 void origin_came_back(struct shard *, const struct wire_entry *, struct row_ref);
-
-/* A row answers a localize. check: did we ask for it? NULL, or what is wrong with it. is_here: the
- * row has been stored. */
-const char *origin_check_row(const struct shard *, const struct wire_entry *);
+/* The row that answers a localize has been stored. */
 void origin_row_is_here(struct shard *, const struct arrival *);
 
 /* For replica.h. The replica now has what was written at the owner: requests that waited for that

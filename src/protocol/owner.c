@@ -1,14 +1,75 @@
 #include "protocol/owner.h"
 
 #include "base/error.h"
+#include "base/sync.h"
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
-#include "protocol/handover.h"
-#include "protocol/holders.h"
-#include "protocol/location.h"
 
 #include <stdlib.h>
+
+/* ---- holders ---- */
+
+struct holder *holder_find(const struct record *r, unsigned node)
+{
+    for (unsigned i = 0; i < r->holders; i++)
+        if (r->holder[i].node == node) return &r->holder[i];
+    return NULL;
+}
+
+static void make_room(struct record *r)
+{
+    if (r->holders < r->holder_capacity) return;
+    r->holder_capacity = r->holder_capacity ? (uint16_t)(2 * r->holder_capacity) : 4;
+    r->holder = realloc(r->holder, r->holder_capacity * sizeof *r->holder);
+    INVARIANT(r->holder != NULL, "no memory for the holders of a replica");
+}
+
+struct holder *holders_add(struct record *r, struct row_ref ref, unsigned node)
+{
+    struct holder *h = holder_find(r, node);
+    if (h) return h;
+    if (r->holders == 0) {
+        row_share(ref);
+        r->seen_word = directory_version(row_word(ref));
+        r->version++;
+    }
+    make_room(r);
+    r->holder[r->holders] = (struct holder){.node = (uint16_t)node};
+    return &r->holder[r->holders++];
+}
+
+void holders_remove(struct record *r, struct row_ref ref, unsigned node)
+{
+    struct holder *h = holder_find(r, node);
+    if (!h) return;
+    *h = r->holder[--r->holders];
+    if (r->holders > 0) return;
+    row_unshare(ref);
+    r->version = 0; /* nobody has any: there is nothing to remember */
+}
+
+/* Full replication: every node is a holder from the start, of zeros with version 0. */
+static void add_all_holders(struct shard *s, struct record *r, struct row_ref ref)
+{
+    if (!shard_is_full(s) || r->holders > 0) return;
+    for (unsigned node = 0; node < s->nodes; node++)
+        if (node != s->rank) holders_add(r, ref, node);
+}
+
+/* The word is the main copy's: has that changed since the last look? */
+static void note_word(struct record *r, directory_word w)
+{
+    if (directory_version(w) == r->seen_word) return;
+    r->seen_word = directory_version(w);
+    r->version++;
+}
+
+uint64_t holders_version(struct record *r, struct row_ref ref)
+{
+    note_word(r, row_word(ref));
+    return r->version;
+}
 
 /* ---- what the owner says ---- */
 
@@ -41,7 +102,7 @@ static bool say_zeros(struct shard *s, struct record *r, struct row_ref ref, str
     if (row_word_is_written(ref, w)) return false;
     struct wire_entry *e = say(s, r, h->node, WIRE_ANSWER, 0, until_ns);
     if (!e) return true;
-    holders_note_word(r, w);
+    note_word(r, w);
     e->encoding = WIRE_ZEROS;
     e->flags = as_holder(h);
     e->version = h->seen = r->version;
@@ -57,7 +118,7 @@ static void say_row(struct shard *s, struct record *r, struct row_ref ref, struc
     directory_word w;
     if (!e) return;
     row_read_version(ref, wire_values(e), &w);
-    holders_note_word(r, w);
+    note_word(r, w);
     e->flags = flags;
     e->version = h->seen = r->version;
     h->brought_us = (uint32_t)(s->now_ns / 1000);
@@ -92,7 +153,7 @@ void owner_changed(struct shard *s, struct record *r)
     struct row_ref ref = shard_row_ref(s, r->index);
     bool once_more = false;
     row_clean(ref);
-    holders_add_all(s, r, ref);
+    add_all_holders(s, r, ref);
     uint64_t version = holders_version(r, ref);
     for (unsigned i = 0; i < r->holders; i++) {
         struct holder *h = &r->holder[i];
@@ -101,7 +162,110 @@ void owner_changed(struct shard *s, struct record *r)
         once_more |= !h->is_queued;
         if (h->is_queued) backlog_add_refresh(s, h->node, r->index);
     }
-    if (once_more) backlog_put_off(s, r->index);
+    if (once_more) dirty_set_add(s->dirty, r->index);
+    s->backlog->puts_off |= once_more;
+}
+
+/* ---- rows that leave ---- */
+
+static struct wire_entry *row_entry(const struct shard *s, const struct wire_entry *request,
+                                    uint64_t term, uint32_t length)
+{
+    bool is_localized = request->operation == WIRE_LOCALIZE;
+    return shard_entry(s, request->origin,
+                       (struct wire_entry){.operation = WIRE_ROW,
+                                           .owner = request->origin,
+                                           .origin = (uint16_t)s->rank,
+                                           .flags = is_localized ? WIRE_LOCALIZED : WIRE_ANSWERS,
+                                           .length = length,
+                                           .tag = is_localized ? request->tag : 0,
+                                           .key = request->key,
+                                           .term = term},
+                       0);
+}
+
+/* The space in the frame comes before the latch: getting it may take long. */
+static void take_into_frame(struct shard *s, struct row_ref ref, const struct wire_entry *request,
+                            uint64_t term, directory_word next)
+{
+    unsigned spins = 0;
+    while (!row_word_is_written(ref, directory_load(row_ref_word(ref)))) {
+        if (!row_take_empty(ref, next)) { /* a first write has come in between */
+            spin_wait(&spins);
+            continue;
+        }
+        row_entry(s, request, term, 0);
+        return;
+    }
+    bool written;
+    struct wire_entry *e = row_entry(s, request, term, ref.partition->stored);
+    /* Without a link the row is lost, and so is the cluster; but no worker may find it here. */
+    row_take(&s->mover, ref, e ? wire_values(e) : NULL, &written, next);
+}
+
+/* The holder's replica is the row, if nobody here has written to it since. */
+static bool leave_to_holder(struct shard *s, struct row_ref ref, const struct wire_entry *request,
+                            uint64_t term, directory_word then, directory_word next)
+{
+    if (!row_take_unchanged(&s->mover, ref, then, next)) return false;
+    struct wire_entry *e = row_entry(s, request, term, 0);
+    if (!e) return true;
+    e->encoding = WIRE_AS_REPLICA;
+    e->version = request->version;
+    return true;
+}
+
+/* News of where a row is waits for a frame to its home: at most this long, or as long as the
+ * request has slack. A request that reaches the home meanwhile takes one more hop. */
+#define ANNOUNCE_WAIT_NS UINT64_C(500000)
+
+/* Where rows follow each intent, or a worker's call, the next request for it soon comes. */
+static uint64_t may_learn_by(const struct shard *s, const struct wire_entry *request)
+{
+    if (request->operation != WIRE_SYNC || !s->technique->moves_to_only_one) return 0;
+    uint64_t soon = s->now_ns + ANNOUNCE_WAIT_NS, slack = shard_can_wait_until(s, request);
+    return slack > soon ? slack : soon;
+}
+
+/* Its home learns at once that we gave the row away, unless it went to the only node that wants it. */
+static void announce(struct shard *s, struct row_ref ref, const struct wire_entry *request)
+{
+    unsigned home = row_ref_home(ref);
+    struct location l = location_of(s, ref);
+    if (home == s->rank || home == l.owner) return;
+    shard_entry(s, home,
+                (struct wire_entry){.operation = WIRE_LOCATION,
+                                    .owner = (uint16_t)l.owner,
+                                    .origin = (uint16_t)s->rank,
+                                    .key = request->key,
+                                    .term = l.term},
+                may_learn_by(s, request));
+}
+
+/* Gives the row, and its ownership, to another node, as the answer to `request`: a WIRE_LOCALIZE or
+ * WIRE_SYNC. We forget what we knew of the key as its owner. `then`: the node's replica equals the
+ * row as it was when its directory word was this one; if the word is still the same, the values are
+ * not sent. NULL: the replica is different, or there is none. */
+static void give(struct shard *s, struct row_ref ref, const struct wire_entry *request,
+                 const directory_word *then, enum key_event_why why)
+{
+    struct key_state *state = &s->records.state[ref.index];
+    uint64_t term = state->term + 1;
+    shard_event(s, ref.index, request->origin, EVENT_GAVE, why, term);
+    state->term = 0;
+    directory_word next = directory_elsewhere(request->origin, term);
+    if (!then || !leave_to_holder(s, ref, request, term, *then, next))
+        take_into_frame(s, ref, request, term, next);
+    /* which may hold an older replica */
+    if (request->operation == WIRE_SYNC) backlog_owes(s, request->origin);
+    shard_count(&s->counters.relocated_out, 1);
+    announce(s, ref, request);
+    struct record *r = state->wanted ? record_get(&s->records, ref.index)
+                                     : record_find(&s->records, ref.index);
+    if (!r) return; /* nor does anybody here want it back */
+    r->holders = 0; /* the new owner was the only one, if any */
+    r->version = 0;
+    shard_wake(s, r, WOKEN_REPLICA);
 }
 
 /* ---- decisions ---- */
@@ -124,7 +288,7 @@ static struct holder *only_one_who_wants(const struct shard *s, const struct rec
 void owner_consider(struct shard *s, struct record *r)
 {
     const struct holder *h = only_one_who_wants(s, r);
-    if (h && !h->is_recalled) backlog_add_recall(s, r, h->node);
+    if (h && !h->is_recalled) backlog_add(s, r, h->node, BACKLOG_RECALL);
 }
 
 bool owner_recall(struct shard *s, struct record *r, unsigned node)
@@ -132,7 +296,7 @@ bool owner_recall(struct shard *s, struct record *r, unsigned node)
     struct holder *h = only_one_who_wants(s, r);
     if (!h || h->is_recalled) return false;
     if (h->node != node) { /* it is another one by now */
-        backlog_add_recall(s, r, h->node);
+        backlog_add(s, r, h->node, BACKLOG_RECALL);
         return false;
     }
     h->is_recalled = true;
@@ -148,14 +312,6 @@ static bool lets_go(const struct shard *s, uint64_t index)
     if (r && r->holders > 0) return false;
     if (s->technique->rows_follow) return !s->records.state[index].is_kept;
     return s->technique->moves_to_only_one && !is_wanted(s, index);
-}
-
-static void give(struct shard *s, struct row_ref ref, const struct wire_entry *e,
-                 const directory_word *then, enum key_event_why why)
-{
-    uint64_t term = s->records.state[ref.index].term + 1;
-    shard_event(s, ref.index, e->origin, EVENT_GAVE, why, term);
-    handover_give(s, ref, e, then);
 }
 
 /* Why a row does not move to who asks. */
@@ -224,14 +380,14 @@ static bool is_still_fresh(struct record *r, struct row_ref ref, const struct wi
     uint64_t writes = e->flags & WIRE_UPDATE ? 1 : 0;
     directory_word expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
     *w = row_word(ref);
-    holders_note_word(r, *w);
+    note_word(r, *w);
     return directory_version(*w) == directory_version(expected);
 }
 
 static void take_sync(struct shard *s, struct row_ref ref, const struct wire_entry *e)
 {
     struct record *r = record_get(&s->records, ref.index);
-    holders_add_all(s, r, ref);
+    add_all_holders(s, r, ref);
     bool fresh = r->holders > 0 && e->version == holders_version(r, ref) &&
                  !(e->flags & (WIRE_BEGIN | WIRE_VALUE));
     directory_word then;

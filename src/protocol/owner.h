@@ -12,10 +12,10 @@
  * Updates that the holder makes meanwhile are added to the row that arrives. If the replica equals
  * the row, it becomes the row, and no values are sent.
  *
- * holders.h knows which nodes hold a replica, and which version each was sent last.
+ * A row that leaves is copied into the frame, with its ownership and the next term.
  *
- * Memory    holders.h
- * Waiting   as handover.h
+ * Memory    16 bytes a holder, in the key's record
+ * Waiting   as dispatch.h
  * Life      none of its own
  */
 #ifndef LOCUS_PROTOCOL_OWNER_H
@@ -40,5 +40,17 @@ bool owner_recall(struct shard *, struct record *, unsigned node);
 void owner_changed(struct shard *, struct record *);
 /* Writes a refresh for the node into its frame. Returns its bytes; 0: the node needs none. */
 size_t owner_refresh(struct shard *, struct record *, unsigned node);
+
+/* ---- which nodes hold replicas of a row that is here ---- */
+
+/* NULL: the node holds no replica. */
+struct holder *holder_find(const struct record *, unsigned node);
+/* The node's entry, or a new one, which has seen no version. */
+struct holder *holders_add(struct record *, struct row_ref, unsigned node);
+void holders_remove(struct record *, struct row_ref, unsigned node);
+/* The version of the main copy: it rises when a look finds that the row has changed. Without holders
+ * there is none; it begins anew with the next holder. That is safe: whatever a former holder was sent
+ * came on the same link as the answer with the new version, and before it. */
+uint64_t holders_version(struct record *, struct row_ref);
 
 #endif

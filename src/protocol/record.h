@@ -1,16 +1,12 @@
 /*
  * record.h - what a shard remembers of a key beyond its directory word, while there is something to
- * remember: requests of ours under way, requests that wait, requests of others that are parked
- * until the row arrives.
- *
- * A key's state is found in an array by its index. Most keys never have a record, or have one only
- * while their row is on its way.
+ * remember. Most keys never have a record, or have one only while their row is on its way.
  *
  * Callers   the roles of one shard, on its thread
  * Memory    16 bytes of address space a key, used only for keys that had an intent, a record, or a
  *           row from another node; the records, which are reused together with their holders'
- *           memory; copies of parked entries, from malloc. What others can park here is bounded by
- *           their credit (shard.h)
+ *           memory; copies of parked entries, from malloc: what others can park here is bounded by
+ *           their credit
  * Waiting   never
  * Life      records_init, record_get / record_release, records_fini
  */
@@ -52,8 +48,7 @@ struct record {
     uint64_t index;  /* of the key in its shard */
     uint32_t number; /* of the record */
     uint32_t asked;  /* requests of ours that are not yet answered */
-    /* On a node that wants the row or holds a replica (replica.h). For `registered` and `version`
-     * see README.md. */
+    /* On a node that wants the row or holds a replica (replica.h). */
     bool registered;   /* the owner counts us as a holder, by its last answer */
     uint8_t sync;      /* enum record_sync: ours under way */
     bool is_awaited;   /* quiesce must wait for its answer */
@@ -62,10 +57,9 @@ struct record {
     bool is_unsent : 1;
     uint8_t is_unsent_later : 1;
     bool is_recalled : 1;
-    bool is_kept : 1;  /* the owner counts us as a holder for ever */
-    uint8_t woken : 3; /* enum record_woken bits: the roles that must consider it */
-    /* how far beyond the lookahead its piggybacking intent starts: intents.h */
-    uint8_t eighths : 3;
+    bool is_kept : 1;      /* the owner counts us as a holder for ever */
+    uint8_t woken : 3;     /* enum record_woken bits: the roles that must consider it */
+    bool piggybacks : 1;   /* its intent starts beyond the lookahead */
     bool asked_unseen : 1; /* a sync was sent for what is not yet visible (unseen_version) */
     uint8_t queued;        /* enum backlog_class bits: waits for the next rounds */
     uint16_t source;       /* the node that gave us the replica */
@@ -77,23 +71,18 @@ struct record {
     uint64_t seen_word; /* the directory word's version at the last look */
     struct holder *holder;
     /* On the origin of requests. */
-    uint16_t route; /* the node to which all requests under way were sent */
-    /* waiting requests could go on, but the credit is used up */
-    bool is_stalled;
-    /* of a replica: the next sync asks for the row, whatever we have */
-    bool wants_row;
-    uint32_t localizing;                       /* requests under way that want the row here */
-    uint64_t askers;                           /* bits of their workers, modulo 64 */
-    request_place asked_last;                  /* the request (its item 0) */
+    uint16_t route;           /* the node to which all requests under way were sent */
+    bool is_stalled;          /* waiting requests could go on, but the credit is used up */
+    bool wants_row;           /* of a replica: the next sync asks for the row, whatever we have */
+    uint32_t localizing;      /* requests under way that want the row here */
+    uint64_t askers;          /* bits of their workers, modulo 64 */
+    request_place asked_last; /* the request (its item 0) */
     uint32_t stalled_next, woken_next;         /* a record's number */
     request_place waiting_first, waiting_last; /* items of our workers, in order */
-    /* written at the owner, and not yet visible in our replica */
-    request_place unseen_first;
-    /* an item that sets our replica through the owner */
-    request_place set;
-    uint64_t unseen_version; /* the version in which those are visible */
-    /* On the owner to be. */
-    struct parked *parked; /* the first */
+    request_place unseen_first; /* written at the owner, and not yet visible in our replica */
+    request_place set;          /* an item that sets our replica through the owner */
+    uint64_t unseen_version;    /* the version in which the unseen are visible */
+    struct parked *parked;      /* the first, on the owner to be */
 };
 
 /* A node that holds a replica of a row that is here. */
@@ -167,19 +156,24 @@ static inline void record_touched(const struct records *all, uint64_t index)
                    sizeof *all->state);
 }
 
-/* Prefetches the key's state, for a look soon. */
+/* Prefetch the key's state; a moment later its record; once that is in the cache, its holders. */
 static inline void record_fetch(const struct records *all, uint64_t index)
 {
     __builtin_prefetch(&all->state[index], 1, 3);
 }
 
-/* A moment later: prefetches its record. */
 static inline void record_fetch_found(const struct records *all, uint64_t index)
 {
     const char *r = (const char *)record_find(all, index);
     if (!r) return;
     __builtin_prefetch(r, 1, 3);
     __builtin_prefetch(r + sizeof(struct record) / 2, 1, 3);
+}
+
+static inline void record_fetch_holders(const struct records *all, uint64_t index)
+{
+    const struct record *r = record_find(all, index);
+    if (r && r->holders > 0) __builtin_prefetch(r->holder, 1, 3);
 }
 
 /* The key's record; a new one remembers nothing. */

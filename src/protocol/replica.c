@@ -5,7 +5,6 @@
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
-#include "protocol/location.h"
 #include "protocol/origin.h"
 #include "store/row.h"
 
@@ -31,10 +30,10 @@ static void want_row(struct shard *s, struct record *r, bool wants)
     r->wants_row = wants;
 }
 
-static void not_rounded(struct shard *s, uint64_t index)
+static void not_inexact(struct shard *s, uint64_t index)
 {
-    if (s->dirty && bitset_has(&s->replicas->rounded, index))
-        bitset_remove(&s->replicas->rounded, index);
+    if (s->dirty && bitset_has(&s->replicas->inexact, index))
+        bitset_remove(&s->replicas->inexact, index);
 }
 
 static void replica_ends(struct shard *s, struct record *r)
@@ -42,7 +41,7 @@ static void replica_ends(struct shard *s, struct record *r)
     s->replicas->source[r->source].replicas--;
     r->version = 0;
     want_row(s, r, false);
-    not_rounded(s, r->index);
+    not_inexact(s, r->index);
     shard_count(&s->counters.replicas_dropped, 1);
 }
 
@@ -60,12 +59,6 @@ void replica_heard(struct shard *s, unsigned node)
                     (uint64_t)(half_square / (1 << SHARD_STALE_SHIFT)));
     }
     source->heard_ns = s->now_ns;
-}
-
-static void not_awaited(struct shard *s, struct record *r)
-{
-    s->replicas->awaited -= r->is_awaited;
-    r->is_awaited = false;
 }
 
 /* ---- what must be said of a key ---- */
@@ -111,9 +104,9 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct ro
     if (l.owner == s->rank) return; /* the row is here, or on its way */
     bool may_wait = pacer_is_limited(s->pacer);
     if (flags & WIRE_VALUE || r->wants_row || ((flags & WIRE_BEGIN || r->is_recalled) && !may_wait))
-        backlog_add_sync(s, r, l.owner, BACKLOG_URGENT);
+        backlog_add(s, r, l.owner, BACKLOG_URGENT);
     else if (flags & (WIRE_BEGIN | WIRE_END) || r->is_recalled || (was_later && flags))
-        backlog_add_sync(s, r, l.owner, BACKLOG_LAZY);
+        backlog_add(s, r, l.owner, BACKLOG_LAZY);
 }
 
 void replica_consider(struct shard *s, struct record *r)
@@ -136,7 +129,7 @@ void replica_changed(struct shard *s, struct record *r, unsigned owner)
 {
     clocks_unsent(s, r);
     if (!r->sync && owner != s->rank) {
-        backlog_add_sync(s, r, owner, BACKLOG_LAZY);
+        backlog_add(s, r, owner, BACKLOG_LAZY);
     } else if (!r->is_later) {
         r->is_later = true;
         s->replicas->awaited++;
@@ -163,35 +156,31 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
     if (state->term == 0) word_fetch(shard_row_ref(s, index));
 }
 
-static void note_asked(const struct shard *s, const struct intent_event *e, struct row_ref ref)
+/* An intent that waited for the end of a round has less slack left. */
+static bool is_said_soon(const struct shard *s, struct location l)
 {
-    struct location l = location_of(s, ref);
-    if (!l.is_here) shard_note_intent(s, e, EVENT_ASKED, l.owner);
+    return !l.is_here && !s->backlog->peer[l.owner].is_under_way;
 }
 
-/* That is, if it began in this turn, or the round was full: an intent that waited for the end of a
- * round has less slack left. */
-static bool is_said_soon(const struct shard *s, struct row_ref ref)
+/* The node wants the key from now on. */
+static void say_wanted(struct shard *s, const struct intent_event *e, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
-    return !l.is_here && !s->backlog->peer[l.owner].is_under_way;
+    struct record *r = record_find(&s->records, e->index);
+    if (!r && l.is_here) return;
+    if (!r) r = record_get(&s->records, e->index);
+    r->piggybacks = e->piggybacks && is_said_soon(s, l);
+    if (s->events && !l.is_here) shard_note_intent(s, e, EVENT_ASKED, l.owner);
+    queue_what_must_be_said(s, r, ref);
 }
 
 void replica_want(struct shard *s, const struct intent_event *e)
 {
-    uint64_t index = e->index;
-    struct key_state *state = &s->records.state[index];
+    struct key_state *state = &s->records.state[e->index];
     if (state->wanted++ > 0) return;
-    record_touched(&s->records, index);
-    if (state->is_kept || is_known_to_be_held(s, state)) return;
-    struct row_ref ref = shard_row_ref(s, index);
-    struct record *r = record_find(&s->records, index);
-    if (!r && location_of(s, ref).is_here) return;
-    if (!r) r = record_get(&s->records, index);
-    bool has_slack = e->eighths > 0 && is_said_soon(s, ref);
-    r->eighths = has_slack ? e->eighths & (INTENTS_EIGHTHS - 1) : 0;
-    if (s->events) note_asked(s, e, ref);
-    queue_what_must_be_said(s, r, ref);
+    record_touched(&s->records, e->index);
+    if (!state->is_kept && !is_known_to_be_held(s, state))
+        say_wanted(s, e, shard_row_ref(s, e->index));
 }
 
 /* A replica of which the owner must only learn that its intent has expired. As above, without
@@ -219,7 +208,7 @@ static void nobody_wants(struct shard *s, uint64_t index)
         return;
     }
     if (is_idle_replica(s, r))
-        backlog_add_sync(s, r, r->owner, BACKLOG_LAZY);
+        backlog_add(s, r, r->owner, BACKLOG_LAZY);
     else
         shard_wake(s, r, WOKEN_REPLICA);
 }
@@ -233,18 +222,12 @@ void replica_unwant(struct shard *s, uint64_t index)
 
 void replica_keep(struct shard *s, const struct intent_event *e)
 {
-    uint64_t index = e->index;
-    struct key_state *state = &s->records.state[index];
+    struct key_state *state = &s->records.state[e->index];
     if (state->is_kept) return;
     state->is_kept = true;
     shard_count(&s->counters.keeps_begun, 1);
-    shard_event(s, index, s->rank, EVENT_KEPT, WHY_NONE, 0);
-    struct row_ref ref = shard_row_ref(s, index);
-    struct record *r = record_find(&s->records, index);
-    if (!r && location_of(s, ref).is_here) return;
-    if (!r) r = record_get(&s->records, index);
-    if (s->events) note_asked(s, e, ref);
-    queue_what_must_be_said(s, r, ref);
+    shard_event(s, e->index, s->rank, EVENT_KEPT, WHY_NONE, 0);
+    say_wanted(s, e, shard_row_ref(s, e->index));
 }
 
 void replica_unkeep(struct shard *s, uint64_t index)
@@ -290,15 +273,8 @@ static uint32_t take_updates(struct shard *s, struct row_ref ref, struct locatio
     else if (*flags & WIRE_UPDATE || (*flags & WIRE_VALUE && row_is_dirty(ref)))
         /* an update that came since the flags were chosen waits for the next entry */
         floats = row_collect(ref, updates);
-    if (updates && floats != ref.partition->record) *flags |= WIRE_GRADIENT;
+    if (updates && floats != ref.partition->delta) *flags |= WIRE_GRADIENT;
     return *flags & WIRE_VALUE ? ref.partition->stored : floats;
-}
-
-static void fill(struct shard *s, struct record *r, struct wire_entry *e)
-{
-    if (e->flags & WIRE_VALUE) origin_set_value(s, r, wire_values(e));
-    if (e->flags & WIRE_UPDATE)
-        memcpy(wire_values(e), s->replicas->taken, e->length * sizeof *s->replicas->taken);
 }
 
 static void note_sync(struct shard *s, struct record *r, uint8_t flags)
@@ -316,13 +292,8 @@ static void note_sync(struct shard *s, struct record *r, uint8_t flags)
 /* How long the owner's answer can wait. */
 static uint32_t slack_us(const struct shard *s, const struct record *r)
 {
-    uint64_t us = pacer_slack_us(s->pacer, r->eighths);
+    uint64_t us = r->piggybacks ? pacer_slack_us(s->pacer) : 0;
     return (uint32_t)(us < WIRE_SLACK_US_MAX ? us : WIRE_SLACK_US_MAX);
-}
-
-size_t replica_exchange_bytes(uint32_t length, uint32_t row_length)
-{
-    return wire_entry_bytes(length) + wire_entry_bytes(row_length);
 }
 
 size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backlog_class class)
@@ -331,10 +302,10 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     struct location l = location_of(s, ref);
     uint8_t flags = sync_flags(s, r, ref, l);
     uint32_t slack = slack_us(s, r);
-    r->eighths = 0;
+    r->piggybacks = false;
     if (l.is_here || r->sync || (!flags && !r->is_recalled && !r->wants_row)) return 0;
     if (l.owner != peer) {
-        if (l.owner != s->rank) backlog_add_sync(s, r, l.owner, class);
+        if (l.owner != s->rank) backlog_add(s, r, l.owner, class);
         return 0;
     }
     bool had_replica = l.is_replica;
@@ -355,7 +326,9 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
                         .version = had_replica && !r->wants_row ? r->version : 0,
                     },
                     0);
-    if (e) fill(s, r, e);
+    if (e && flags & WIRE_VALUE) origin_set_value(s, r, wire_values(e));
+    if (e && flags & WIRE_UPDATE)
+        memcpy(wire_values(e), s->replicas->taken, length * sizeof(float));
     if (had_replica && flags & WIRE_END) {
         replica_ends(s, r);
         shard_event(s, r->index, l.owner, EVENT_DROPPED, WHY_NONE, 0);
@@ -380,7 +353,8 @@ static void sync_is_answered(struct shard *s, struct record *r)
 {
     enum record_sync answered = r->sync;
     r->sync = SYNC_NONE;
-    not_awaited(s, r);
+    s->replicas->awaited -= r->is_awaited;
+    r->is_awaited = false;
     if (answered == SYNC_SETS) origin_set_done(s, r, false);
 }
 
@@ -395,7 +369,7 @@ static void install(struct shard *s, struct record *r, struct row_ref ref, struc
                     const struct wire_entry *e)
 {
     const float *values = e->length ? wire_values_const(e) : NULL; /* NULL: nobody has written it */
-    not_rounded(s, ref.index);
+    not_inexact(s, ref.index);
     if (l.is_replica && !values) return; /* it has our own updates, if anything */
     if (l.is_replica) {
         while (row_ensure_replica(ref)) mover_make_room(&s->mover);
@@ -430,7 +404,7 @@ const char *replica_answer(struct shard *s, const struct arrival *a)
     if (e->length || is_zeros)
         install(s, r, ref, l, e);
     else if (holder && has_update(r))
-        bitset_add(&s->replicas->rounded, ref.index);
+        bitset_add(&s->replicas->inexact, ref.index);
     if (holder) r->version = e->version;
     /* with relocation alone, who was asked to end is told so; an intent is said once */
     if (!s->technique->rows_follow || holder || r->is_kept) r->registered = holder;
@@ -489,24 +463,19 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 
 /* ---- quiesce ---- */
 
-bool replica_are_answered(const struct shard *s)
-{
-    return s->replicas->awaited == 0;
-}
-
 bool replica_are_exact(const struct shard *s)
 {
     return s->replicas->rows_wanted == 0 &&
-           !(s->dirty && bitset_lowest(&s->replicas->rounded) != BITSET_NONE);
+           !(s->dirty && bitset_lowest(&s->replicas->inexact) != BITSET_NONE);
 }
 
-void replica_ask_for_rounded(struct shard *s)
+void replica_ask_for_inexact(struct shard *s)
 {
     for (uint64_t index;
-         s->dirty && (index = bitset_lowest(&s->replicas->rounded)) != BITSET_NONE;) {
+         s->dirty && (index = bitset_lowest(&s->replicas->inexact)) != BITSET_NONE;) {
         struct record *r = record_find(&s->records, index);
         if (r && r->sync) return;
-        bitset_remove(&s->replicas->rounded, index);
+        bitset_remove(&s->replicas->inexact, index);
         if (!r || !location_of(s, shard_row_ref(s, index)).is_replica) continue;
         want_row(s, r, true);
         queue_what_must_be_said(s, r, shard_row_ref(s, index));
@@ -523,13 +492,13 @@ int replica_init(struct shard *s)
     all->source = calloc(s->nodes, sizeof *all->source);
     if (!all->taken || !all->source) return -ENOMEM;
     uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
-    return s->dirty && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
+    return s->dirty && !bitset_init(&all->inexact, keys) ? -ENOMEM : 0;
 }
 
 void replica_fini(struct shard *s)
 {
     if (!s->replicas) return;
-    bitset_fini(&s->replicas->rounded);
+    bitset_fini(&s->replicas->inexact);
     free(s->replicas->taken);
     free(s->replicas->source);
     free(s->replicas);

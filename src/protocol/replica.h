@@ -3,10 +3,9 @@
  * what follows from the owner's answers. The other side is owner.h; round.h decides when messages
  * are sent (AdaPM, Appendix B.2; README.md).
  *
- * A key has at most one sync under way (record.h); whatever happens meanwhile is aggregated
- * into the next sync. Most of what the next sync must say follows from the state: the count of
- * intents, the replica's updates, and what the owner knows (`registered`). Only a recall, a set,
- * and a wish for the row itself are stored (record.h).
+ * A key has at most one sync under way (record.h). Most of what the next one must say follows from
+ * the state: the count of intents, the replica's updates, and what the owner knows (`registered`).
+ * Only a recall, a set, and a wish for the row itself are stored.
  *
  * If a worker waits because the replica lacks what the worker has pushed to the owner, the row is
  * asked for at once.
@@ -17,7 +16,7 @@
  * row themselves.
  *
  * Memory    a bit a key, 16 bytes a node
- * Waiting   never, except for memory as handover.h says
+ * Waiting   never, except for memory as dispatch.h says
  * Life      replica_init, any use, replica_fini
  */
 #ifndef LOCUS_PROTOCOL_REPLICA_H
@@ -25,7 +24,7 @@
 
 #include "base/sets.h"
 #include "intents/intents.h"
-#include "protocol/arrival.h"
+#include "protocol/shard.h"
 #include "protocol/backlog.h"
 
 /* A node from which replicas here are. */
@@ -39,8 +38,7 @@ struct replicas {
     uint64_t awaited;      /* records for which quiesce must wait: is_awaited or is_later */
     uint64_t rows_wanted;  /* records whose next sync asks for the row */
     float *taken;          /* updates on their way into a frame: of the longest record */
-    /* replicas whose last updates the owner added in another order: floats may differ */
-    struct bitset rounded;
+    struct bitset inexact; /* that may differ from the main copy, because floats are rounded */
 };
 
 int replica_init(struct shard *); /* 0 or -ENOMEM */
@@ -69,7 +67,10 @@ void replica_consider(struct shard *, struct record *);
 size_t replica_emit(struct shard *, struct record *, unsigned peer, enum backlog_class);
 /* The bytes of a sync with `length` floats and its answer, which may bring the row whatever was
  * asked. */
-size_t replica_exchange_bytes(uint32_t length, uint32_t row_length);
+static inline size_t replica_exchange_bytes(uint32_t length, uint32_t row_length)
+{
+    return wire_entry_bytes(length) + wire_entry_bytes(row_length);
+}
 
 /* Our sync came back to us, or its answer arrived with the row. */
 void replica_came_back(struct shard *, struct record *);
@@ -84,12 +85,10 @@ const char *replica_answer(struct shard *, const struct arrival *);
 const char *replica_refresh(struct shard *, const struct arrival *);
 const char *replica_recall(struct shard *, const struct arrival *);
 
-/* For quiesce. are_answered: is every sync answered that must be? exact: if so, and if main copies
- * are final: does no replica lack anything or differ by rounding? ask: replicas that may differ ask
- * for the row; if a sync of the key is under way, this and the following ones ask when it is
- * answered. */
-bool replica_are_answered(const struct shard *);
+/* For quiesce. are_exact: if no sync is awaited, and main copies are final: does no replica lack
+ * anything or differ by rounding? ask: those that may differ ask for the row; if a sync of the key
+ * is under way, this and the following ones ask when it is answered. */
 bool replica_are_exact(const struct shard *);
-void replica_ask_for_rounded(struct shard *);
+void replica_ask_for_inexact(struct shard *);
 
 #endif

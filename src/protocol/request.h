@@ -1,14 +1,14 @@
 /*
  * request.h - a worker's request to a shard: to access keys of that shard whose rows are not here.
  *
- * A request belongs to its worker while it is free or being filled, and to the shard from
- * mailbox_put() until it is completed. The request's number and the item's position are the tag of
- * each entry on the wire, so an answer finds the place for its values without a look-up. The
- * generation distinguishes the awaited answer from a late or invented one.
+ * The request's number and the item's position are the tag of each entry on the wire, so an answer
+ * finds the place for its values without a look-up. The generation distinguishes the awaited answer
+ * from a late or invented one.
  *
  * Memory    the worker's pool; items are allocated with it and touched when used
  * Waiting   never here
- * Life      free, filled, posted, served, free again
+ * Life      its worker's while it is free or being filled, the shard's from mailbox_put() until it is
+ *           completed
  */
 #ifndef LOCUS_PROTOCOL_REQUEST_H
 #define LOCUS_PROTOCOL_REQUEST_H
@@ -34,14 +34,13 @@ enum request_kind {
     REQUEST_SET,
     REQUEST_SET_STATE, /* likewise */
     REQUEST_LOCALIZE,
-    /* For quiesce, without items. The first is complete when this node's updates are in the main
-     * copies; the second when what the node owns is in all replicas. */
+    /* Without items. They are complete when this node's updates are in the main copies; when what
+     * the node owns is in all replicas; when what this node changed before is in the main copies,
+     * whatever others change meanwhile; when what was done before `clock` is in our rows. */
     REQUEST_FLUSH_UPDATES,
     REQUEST_FLUSH_REPLICAS,
-    /* Without items: complete when what this node changed before it is in the main copies, whatever
-     * others change meanwhile. */
     REQUEST_FLUSH_EARLIER,
-    REQUEST_CLOCK, /* without items: complete when what was done before `clock` is in our copies */
+    REQUEST_CLOCK,
 };
 
 static inline bool request_pulls(enum request_kind kind)

@@ -4,17 +4,15 @@
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/clocks.h"
-#include "protocol/holders.h"
-#include "protocol/location.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
-#include "protocol/step.h"
+#include "protocol/woken.h"
 #include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* The lookaheads of all workers are looked at again this often at most. */
+/* The lookaheads of all workers are computed again this often at most. */
 #define LOOKAHEADS_PAUSE_NS UINT64_C(100000)
 
 /* lookahead_quantile(2 * 1) */
@@ -40,7 +38,7 @@ static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
         record_fetch_found(&s->records, l->index[i]);
         if (rows) row_fetch_found(shard_row_ref(s, l->index[i]));
     }
-    for (size_t i = l->first; i < end; i++) holders_fetch(s, l->index[i]);
+    for (size_t i = l->first; i < end; i++) record_fetch_holders(&s->records, l->index[i]);
 }
 
 static size_t emit_syncs(struct shard *s, unsigned peer, struct index_list *l,
@@ -55,7 +53,7 @@ static size_t emit_syncs(struct shard *s, unsigned peer, struct index_list *l,
         size_t more = replica_emit(s, r, peer, class);
         bytes += more;
         if (!more) shard_wake(s, r, WOKEN_REPLICA);
-        step(s);
+        woken_consider(s);
     }
     return bytes;
 }
@@ -83,7 +81,7 @@ static size_t emit_recalls(struct shard *s, unsigned peer, size_t bytes)
         if (owner_recall(s, r, peer))
             bytes += replica_exchange_bytes(0, shard_row_ref(s, r->index).partition->stored);
         shard_wake(s, r, WOKEN_REPLICA);
-        step(s);
+        woken_consider(s);
     }
     return bytes;
 }
@@ -127,7 +125,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     p->began_ns = s->now_ns;
     p->begun = ++s->rounds->begun;
     shard_send(s, peer, WIRE_ROUND, ++p->number, 0);
-    for (unsigned w = 0; w < s->workers; w++) lookahead_begin(&p->lookahead[w], shard_clock(s, w));
+    for (unsigned w = 0; w < s->workers; w++) p->lookahead[w].at_start = shard_clock(s, w);
     shard_count(&s->counters.rounds, 1);
 }
 
@@ -137,7 +135,6 @@ const char *round_end(struct shard *s, const struct arrival *a)
     unsigned peer = a->peer;
     struct peer_round *p = &s->rounds->peer[peer];
     if (e->operation == WIRE_ROUND) {
-        s->rounds->ended_one = true;
         shard_send(s, peer, WIRE_ROUND_DONE, e->round, 0);
         return NULL;
     }
@@ -180,7 +177,7 @@ struct changes {
 static void note_changes(struct changes *c)
 {
     for (unsigned i = 0; i < c->count; i++) record_fetch_found(&c->shard->records, c->index[i]);
-    for (unsigned i = 0; i < c->count; i++) holders_fetch(c->shard, c->index[i]);
+    for (unsigned i = 0; i < c->count; i++) record_fetch_holders(&c->shard->records, c->index[i]);
     for (unsigned i = 0; i < c->count; i++) note_change(c->shard, c->index[i]);
     c->count = 0;
 }
@@ -234,7 +231,7 @@ static bool is_flushed(const struct shard *s, enum request_kind kind)
 {
     bool updates_alone = kind == REQUEST_FLUSH_UPDATES;
     if (dirty_rows_wait(s)) return false;
-    if (!replica_are_answered(s)) return false;
+    if (s->replicas->awaited > 0) return false;
     if (!updates_alone && !replica_are_exact(s)) return false;
     for (unsigned peer = 0; peer < s->nodes; peer++) {
         const struct peer_backlog *b = &s->backlog->peer[peer];
@@ -248,41 +245,41 @@ static bool is_flushed(const struct shard *s, enum request_kind kind)
 
 static bool flushes_replicas(const struct shard *s)
 {
-    for (unsigned w = 0; w < s->workers; w++)
-        if (s->rounds->quiesce[w] && s->rounds->quiesce[w]->kind == REQUEST_FLUSH_REPLICAS)
-            return true;
+    for (unsigned w = 0; w < s->workers; w++) {
+        const struct request *r = s->rounds->flush[w].request;
+        if (r && r->kind == REQUEST_FLUSH_REPLICAS) return true;
+    }
     return false;
 }
 
-static bool awaits_look(const struct shard *s, unsigned worker)
+static bool awaits_generation(const struct shard *s, unsigned worker)
 {
-    const struct request *r = s->rounds->quiesce[worker];
-    return r && r->kind == REQUEST_FLUSH_EARLIER && s->rounds->flush[worker].look == 0;
+    const struct flush *f = &s->rounds->flush[worker];
+    return f->request && f->request->kind == REQUEST_FLUSH_EARLIER && f->generation == 0;
 }
 
-/* Can the changes be looked at that are to be flushed, whatever comes after them? */
-static bool flushes_look(const struct shard *s)
+/* Can the changes be told that are to be flushed from whatever comes after them? */
+static bool can_divide_for_flushes(const struct shard *s)
 {
-    if (s->quiescing == 0 || !clocks_may_look(s)) return false;
+    if (s->quiescing == 0 || !clocks_may_divide(s)) return false;
     for (unsigned w = 0; w < s->workers; w++)
-        if (awaits_look(s, w)) return true;
+        if (awaits_generation(s, w)) return true;
     return false;
 }
 
-static void look_for_flushes(struct shard *s)
+static void divide_for_flushes(struct shard *s)
 {
     if (dirty_rows_wait(s)) take_dirty(s);
-    uint64_t look = clocks_look(s);
+    uint64_t generation = clocks_divide(s);
     for (unsigned w = 0; w < s->workers; w++)
-        if (awaits_look(s, w)) s->rounds->flush[w].look = look;
+        if (awaits_generation(s, w)) s->rounds->flush[w].generation = generation;
 }
 
 /* An update goes to the main copy, not by way of another node: when the round is over that took it
  * along, it is there. */
-static bool is_earlier_flushed(struct shard *s, unsigned worker)
+static bool is_earlier_flushed(struct shard *s, struct flush *f)
 {
-    struct flush *f = &s->rounds->flush[worker];
-    if (f->look == 0 || !clocks_is_sent(s, f->look)) return false;
+    if (f->generation == 0 || !clocks_is_sent(s, f->generation)) return false;
     if (!f->is_sent) f->round = s->rounds->begun;
     f->is_sent = true;
     for (unsigned peer = 0; peer < s->nodes; peer++)
@@ -294,11 +291,12 @@ static bool is_earlier_flushed(struct shard *s, unsigned worker)
 static void complete_flushed(struct shard *s)
 {
     for (unsigned w = 0; w < s->workers && s->quiescing > 0; w++) {
-        struct request *r = s->rounds->quiesce[w];
+        struct flush *f = &s->rounds->flush[w];
+        struct request *r = f->request;
         if (!r) continue;
         bool is_earlier = r->kind == REQUEST_FLUSH_EARLIER;
-        if (!(is_earlier ? is_earlier_flushed(s, w) : is_flushed(s, r->kind))) continue;
-        s->rounds->quiesce[w] = NULL;
+        if (!(is_earlier ? is_earlier_flushed(s, f) : is_flushed(s, r->kind))) continue;
+        f->request = NULL;
         s->quiescing--;
         shard_complete(s, r);
     }
@@ -361,9 +359,8 @@ static bool will_synchronize(const struct shard *s)
 
 void round_quiesce(struct shard *s, struct request *r)
 {
-    INVARIANT(!s->rounds->quiesce[r->worker], "a worker quiesces twice at once");
-    s->rounds->quiesce[r->worker] = r;
-    s->rounds->flush[r->worker] = (struct flush){.look = 0};
+    INVARIANT(!s->rounds->flush[r->worker].request, "a worker quiesces twice at once");
+    s->rounds->flush[r->worker] = (struct flush){.request = r};
     s->quiescing++;
 }
 
@@ -371,13 +368,13 @@ uint64_t round_turn(struct shard *s)
 {
     struct rounds *all = s->rounds;
     update_lookaheads(s);
-    if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_rounded(s);
-    if (clocks_want_look(s)) {
+    if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_inexact(s);
+    if (clocks_want_changes(s)) {
         copies_fold_all(s->store); /* a worker may have said its clock since, and go on */
         if (dirty_rows_wait(s)) take_dirty(s);
-        clocks_looked(s);
+        clocks_have_changes(s);
     }
-    if (flushes_look(s)) look_for_flushes(s);
+    if (can_divide_for_flushes(s)) divide_for_flushes(s);
     bool waits = s->backlog->waiting > 0 || s->quiescing > 0 || dirty_is_due(s);
     bool sync = pacer_allows(s->pacer, s->now_ns) || s->quiescing > 0 || clocks_hurry(s);
     if (waits) say_what_waits(s, sync);
@@ -386,21 +383,11 @@ uint64_t round_turn(struct shard *s)
     /* What was added to the dirty set, or queued for another peer, during this turn is handled in
      * the next: nothing else wakes us for it. */
     s->dirty_seen = dirty_rows_wait(s);
-    if (peers_wait(s) || clocks_have_news(s) || flushes_look(s)) return s->now_ns;
+    if (peers_wait(s) || clocks_have_news(s) || can_divide_for_flushes(s)) return s->now_ns;
     if (s->backlog->waiting == 0 && !s->dirty_seen) return UINT64_MAX;
     if (!pacer_allows(s->pacer, s->now_ns)) return s->pacer->due_ns;
     if (will_synchronize(s)) return s->now_ns;
     return s->dirty_seen ? all->dirty_ns : UINT64_MAX;
-}
-
-void round_frame_begins(struct shard *s)
-{
-    s->rounds->ended_one = false;
-}
-
-void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
-{
-    pacer_served(s->pacer, s->now_ns, cpu_ns, s->rounds->ended_one, bytes);
 }
 
 /* How many rounds does a round with piggybacking intents replace? Without them a round would have
@@ -418,7 +405,7 @@ static unsigned round_in_a_pause(const struct shard *s)
     return most < PACER_JUDGED_ROUNDS ? (unsigned)most : PACER_JUDGED_ROUNDS;
 }
 
-void round_look(struct shard *s)
+void round_decide_lookaheads(struct shard *s)
 {
     s->pacer->piggybacks = pacer_piggybacks(s->pacer) && will_synchronize(s);
     s->rounds->instead_of = s->pacer->piggybacks ? round_in_a_pause(s) : 1;
@@ -451,9 +438,8 @@ int round_init(struct shard *s)
     all->instead_of = 1;
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->lookahead = calloc(s->workers, sizeof *all->lookahead);
-    all->quiesce = calloc(s->workers, sizeof(struct request *));
     all->flush = calloc(s->workers, sizeof *all->flush);
-    if (!all->peer || !all->lookahead || !all->quiesce || !all->flush) return -ENOMEM;
+    if (!all->peer || !all->lookahead || !all->flush) return -ENOMEM;
     for (unsigned w = 0; w < s->workers; w++)
         all->lookahead[w] = lookahead_quantile(2 * LOOKAHEAD_FIRST_RATE);
     for (unsigned peer = 0; peer < s->nodes; peer++) {
@@ -471,7 +457,6 @@ void round_fini(struct shard *s)
     for (unsigned peer = 0; all->peer && peer < s->nodes; peer++) free(all->peer[peer].lookahead);
     free(all->peer);
     free(all->lookahead);
-    free(all->quiesce);
     free(all->flush);
     free(all);
     s->rounds = NULL;

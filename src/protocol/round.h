@@ -4,14 +4,11 @@
  *
  * There is at most one round under way to each peer: a run of syncs and refreshes that ends with
  * WIRE_ROUND. The peer acknowledges it when it has served everything before it. Whatever happens
- * meanwhile is aggregated into the next round. The backlog (backlog.h) holds what waits for a
- * round; urgent news goes with the next turn.
+ * meanwhile is aggregated into the next round; urgent news goes with the next turn (backlog.h).
  *
- * Lazy news and refreshes only synchronize, and wait for the pacer (pacer.h). The pacer counts
- * their cost in processor time of this thread, because on shared cores elapsed time would include
- * the time of other threads. A round that leaves something behind is followed by the next at once,
- * and that counts as well. The dirty set (store/store.h) says what has changed: the cost of a
- * round depends on what changed, not on what is replicated.
+ * Lazy news and refreshes only synchronize, and wait for the pacer (pacer.h). Their cost is counted
+ * in processor time of this thread, because on shared cores elapsed time would include the time of
+ * other threads. A round that leaves something behind is followed by the next at once.
  *
  * Memory    32 bytes a peer and worker
  * Waiting   never
@@ -20,8 +17,8 @@
 #ifndef LOCUS_PROTOCOL_ROUND_H
 #define LOCUS_PROTOCOL_ROUND_H
 
-#include "intents/lookahead.h"
-#include "protocol/arrival.h"
+#include "intents/pacer.h"
+#include "protocol/shard.h"
 
 enum {
     /* of one round and its answers: the most that waits for a link at once */
@@ -30,21 +27,21 @@ enum {
 };
 
 struct peer_round {
-    /* the round under way carries refreshes, or follows rows that went there */
-    bool refreshes;
-    uint32_t number;             /* of the last round */
-    uint64_t begun;              /* its number among our rounds to all peers */
-    uint64_t began_ns;           /* the last one */
-    uint64_t ended_ns;           /* when the last round was acknowledged; 0: never */
+    bool refreshes;    /* the round under way carries some, or follows rows that went there */
+    uint32_t number;   /* of the last round */
+    uint64_t begun;    /* its number among our rounds to all peers */
+    uint64_t began_ns; /* the last one */
+    uint64_t ended_ns; /* when the last round was acknowledged; 0: never */
     struct lookahead *lookahead; /* [workers] */
 };
 
-/* Of a worker's REQUEST_FLUSH_EARLIER: first all changes are looked at, then the replicas' are
- * sent, then the rounds are over that they went with. */
+/* What a worker asks to be flushed. With REQUEST_FLUSH_EARLIER first the dirty set is taken, then
+ * what the replicas gained is sent, then the rounds are over that it went with. */
 struct flush {
-    uint64_t look; /* 0: not yet; clocks.h */
+    struct request *request; /* NULL: none is under way */
+    uint64_t generation;     /* of what is to be sent (clocks.h); 0: not yet */
     bool is_sent;
-    uint64_t round; /* the last one that may have taken them along */
+    uint64_t round; /* the last one that may have taken it along */
 };
 
 struct rounds {
@@ -54,14 +51,11 @@ struct rounds {
     uint64_t lookaheads_ns;  /* when they were last computed */
     bool lookaheads_changed;
     uint64_t sync_bytes; /* that our rounds and their answers carried in this turn */
-    /* how many rounds each round of this turn replaces, as far as intents go */
-    unsigned instead_of;
-    uint64_t dirty_ns;        /* dirty rows alone are no reason to synchronize before this */
-    unsigned going_on;        /* peers whose last round was full of synchronizing messages */
-    bool ended_one;           /* the frame that is being served ends a round of the peer */
-    struct request **quiesce; /* [workers] quiesce requests under way */
-    struct flush *flush;      /* [workers] */
-    uint64_t begun;           /* rounds, ever */
+    unsigned instead_of; /* rounds that each round of this turn replaces, as far as intents go */
+    uint64_t dirty_ns;   /* dirty rows alone are no reason to synchronize before this */
+    unsigned going_on;   /* peers whose last round was full of synchronizing messages */
+    struct flush *flush; /* [workers] */
+    uint64_t begun;      /* rounds, ever */
 };
 
 int round_init(struct shard *); /* 0 or -ENOMEM */
@@ -72,7 +66,7 @@ uint64_t round_turn(struct shard *);
 
 /* Before a turn looks at intents: decides how far ahead to act on each worker's, and how much
  * further on those that piggyback. */
-void round_look(struct shard *);
+void round_decide_lookaheads(struct shard *);
 
 /* A worker quiesces: its request is completed when the state that its kind names is reached
  * (request.h). */
@@ -80,9 +74,5 @@ void round_quiesce(struct shard *, struct request *);
 
 /* A peer's round ends, or one of ours is acknowledged. Returns NULL, or what is wrong with it. */
 const char *round_end(struct shard *, const struct arrival *);
-/* A peer's frame is about to be served. */
-void round_frame_begins(struct shard *);
-/* The frame synchronized, and serving it took `cpu_ns` of processor time. */
-void round_served(struct shard *, uint64_t cpu_ns, uint64_t bytes);
 
 #endif

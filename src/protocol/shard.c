@@ -1,6 +1,5 @@
 #include "protocol/shard.h"
 
-#include "base/error.h"
 #include "intents/intents.h"
 
 #include <errno.h>
@@ -15,6 +14,22 @@ void shard_note_intent(const struct shard *s, const struct intent_event *e,
                                     .end = e->kind == INTENT_KEEPS ? LOCUS_FOREVER : e->end,
                                     .node = (uint16_t)node,
                                     .kind = (uint8_t)kind});
+}
+
+void location_learn(struct shard *s, struct row_ref ref, unsigned owner, uint64_t term)
+{
+    struct location known = location_of(s, ref);
+    /* Only the shard's thread moves rows, so it may change a word that says elsewhere. */
+    if (known.is_here || term <= known.term || term >> DIRECTORY_TERM_BITS) return;
+    if (known.is_replica) {
+        struct record *r = record_find(&s->records, ref.index);
+        if (!r || ref.partition->is_full) return;
+        r->owner = (uint16_t)owner;
+        r->term = term;
+        return;
+    }
+    directory_publish(row_ref_word(ref), directory_elsewhere(owner, term));
+    row_ref_touched(ref);
 }
 
 void shard_complete(struct shard *s, struct request *r)

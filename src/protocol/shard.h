@@ -1,24 +1,21 @@
 /*
- * shard.h - what the roles of one shard share: the configuration, the keys' records, the rows that
- * left, the counters. It is the lowest layer of the protocol: nothing here calls a role.
- *
- * When something happens to a key, a role does its own part and wakes the key for the other roles
- * (shard_wake). step.h considers the keys that were woken, after each entry, request or intent.
+ * shard.h - what the roles of one shard share. It is the lowest layer of the protocol: nothing here
+ * calls a role. When something happens to a key, a role does its own part and wakes the key for the
+ * other roles (shard_wake); woken.h considers it after each entry, request or intent.
  *
  * Callers   the roles of one shard, on its thread
- * Memory    shard.c's
- * Waiting   never; but shard_write waits for memory as handover.h says
- * Life      shard.h
+ * Memory    the actor's (actors/actor.h)
+ * Waiting   never; but shard_write waits for memory as dispatch.h says
+ * Life      the actor's
  */
 #ifndef LOCUS_PROTOCOL_SHARD_H
 #define LOCUS_PROTOCOL_SHARD_H
 
+#include "base/error.h"
 #include "base/figures.h"
-#include "base/histogram.h"
-#include "intents/lookahead.h"
+#include "intents/pacer.h"
 #include "protocol/events.h"
 #include "protocol/plan.h"
-#include "protocol/platform.h"
 #include "protocol/record.h"
 #include "protocol/request.h"
 #include "store/row.h"
@@ -31,9 +28,25 @@ struct pacer;
 struct replicas;
 struct rounds;
 
-enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS };
+/* What a shard needs from its environment: a reactor with real links and workers, or a simulation
+ * with a seeded network and virtual time. No call waits. */
+struct platform {
+    void *context;
+    /* Space for an entry with `length` floats in the frame to `peer`, with a zeroed header; valid
+     * until the next call. Entries to one peer arrive in the order of these calls. The frame leaves
+     * at the end of the turn. But if all its entries can wait, it leaves when the first of them can
+     * wait no longer (`until_ns`), and entries of later turns join it. `until_ns` 0: the entry
+     * cannot wait. Returns NULL if the link has failed; the shard will hear of that. */
+    struct wire_entry *(*entry)(void *context, unsigned peer, uint32_t length, uint64_t until_ns);
+    /* The request is done, with 0 or a negative errno; it belongs to its worker again. */
+    void (*complete)(void *context, struct request *, int rc);
+    /* Nanoseconds since some fixed moment; never goes back. */
+    uint64_t (*now_ns)(void *context);
+    /* Processor time of this thread so far. A call takes half a microsecond. */
+    uint64_t (*cpu_ns)(void *context);
+};
 
-enum { SHARD_STALE_SHIFT = 10 };
+enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS, SHARD_STALE_SHIFT = 10 };
 
 /* Written by the shard's thread, read by any. */
 struct shard_counters {
@@ -68,12 +81,10 @@ struct shard {
     unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
-    /* the time of the last frame or request, or of the start of the last turn */
-    uint64_t now_ns;
-    int failure; /* 0, or why every request fails */
+    uint64_t now_ns; /* the time of the last frame or request, or of the start of the last turn */
+    int failure;     /* 0, or why every request fails */
     struct records records;
-    /* records to be considered, in order, by number; 0: none */
-    uint32_t woken_first, woken_last;
+    uint32_t woken_first, woken_last; /* numbers of records to be considered, in order; 0: none */
     struct mover mover;
     struct dirty_set *dirty; /* NULL: nothing is replicated */
     bool dirty_seen;         /* the last turn left dirty rows for a later one */
@@ -81,13 +92,11 @@ struct shard {
     struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
     size_t credit_bytes;
     size_t *asked_bytes; /* [nodes] of requests under way and their answers */
-    /* the first record with items that wait for credit, by number; 0: none */
-    uint32_t stalled;
-    unsigned quiescing; /* quiesce requests under way (round.h) */
-    /* [nodes] what was wrong with an entry of the peer that was parked; NULL: nothing */
-    const char **wrong;
-    size_t memory_max;         /* that others may have here: shard_memory_max() */
-    size_t parked_bytes;       /* of entries that wait for rows on their way here (handover.h) */
+    uint32_t stalled;    /* number of the first record with items that wait for credit */
+    unsigned quiescing;  /* quiesce requests under way (round.h) */
+    const char **wrong;  /* [nodes] with an entry of the peer that was parked; NULL: nothing */
+    size_t memory_max;   /* that others may have here: shard_memory_max() */
+    size_t parked_bytes; /* of entries that wait for rows on their way here (dispatch.c) */
     struct key_events *events; /* NULL: nobody may ask for them */
     /* when to look again for memory that readers no longer see */
     uint64_t reclaim_ns, reclaim_pause_ns;
@@ -104,7 +113,7 @@ struct shard {
 };
 
 /* Writes an entry into the peer's next frame, and returns it for the values that follow; until_ns
- * as platform.h says. NULL: the link has failed, and the shard will hear of that. */
+ * and NULL as above. */
 static inline struct wire_entry *shard_entry(const struct shard *s, unsigned peer,
                                              struct wire_entry entry, uint64_t until_ns)
 {
@@ -143,14 +152,61 @@ static inline bool shard_is_full(const struct shard *s)
     return s->technique->every_node_holds;
 }
 
+/* ---- where a key's main copy is, as far as this node knows ---- */
+
+/* Of two pieces of knowledge the one with the higher term is newer, by whatever way it came
+ * (README.md). If the owner is this node, and the row is not here, it is on its way, and requests
+ * for it are parked (dispatch.c). */
+struct location {
+    unsigned owner;
+    bool is_here;    /* the main copy, not only its ownership */
+    bool is_replica; /* a replica is here */
+    uint64_t term;
+};
+
+/* For every entry: a call, with its answer through memory, would be dearer than the look. */
+static inline __attribute__((always_inline)) struct location location_of(const struct shard *s,
+                                                                         struct row_ref ref)
+{
+    directory_word w = directory_load(row_ref_word(ref));
+    switch (directory_state(w)) {
+    case DIRECTORY_UNTOUCHED: {
+        unsigned home = row_ref_home(ref);
+        return (struct location){home, home == s->rank, home != s->rank && ref.partition->is_full,
+                                 0};
+    }
+    case DIRECTORY_ELSEWHERE:
+        return (struct location){directory_owner(w), false, false, directory_term(w)};
+    case DIRECTORY_REPLICA: {
+        const struct record *r = record_find(&s->records, ref.index);
+        if (ref.partition->is_full) return (struct location){row_ref_home(ref), false, true, 0};
+        INVARIANT(r != NULL, "a replica that nobody remembers");
+        return (struct location){r->owner, false, true, r->term};
+    }
+    default: return (struct location){s->rank, true, false, s->records.state[ref.index].term};
+    }
+}
+
+/* A message says that `owner` got the row with this term. */
+void location_learn(struct shard *, struct row_ref, unsigned owner, uint64_t term);
+
+/* ---- entries ---- */
+
+/* One that has come from a peer and was checked (dispatch.c), with the place of its row. It is in
+ * the frame, or was parked. */
+struct arrival {
+    const struct wire_entry *entry;
+    struct row_ref ref; /* {0}: of WIRE_OF_SHARD */
+    unsigned peer;
+};
+
 /* The size of an entry with a row of the greatest length. */
 static inline size_t shard_entry_bytes_max(const struct store *s)
 {
     return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
 }
 
-/* Until when can the consequences of the entry wait to piggyback on a frame (wire.h)? 0: they
- * cannot. */
+/* Until when can what follows from the entry wait for a frame (wire.h)? 0: it cannot. */
 static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
 {
     if (e->operation != WIRE_SYNC || e->flags != WIRE_BEGIN || e->slack_us == 0 || s->quiescing > 0)
@@ -197,7 +253,7 @@ static inline void shard_event(const struct shard *s, uint64_t index, unsigned n
 void shard_note_intent(const struct shard *, const struct intent_event *, enum key_event_kind,
                        unsigned node);
 
-/* Reads, in a form of row.h, or writes a row that is here; waits for memory as handover.h says. */
+/* Reads, in a form of row.h, or writes a row that is here. */
 void shard_read(struct row_ref, float *values, unsigned form);
 void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
 /* A step that another node's push or replica asks for. The row has an optimizer. */

@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <string.h>
-#include <time.h>
 
 /* A float holds so many bits of a whole number. */
 enum { BITS = 24, PART_FLOATS = 3, HEAD_FLOATS = 2 };
@@ -25,13 +23,6 @@ void locus_scheduler_config_init_sized(struct locus_scheduler_config *c, size_t 
     memcpy(c, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
-static int check_range(const char *call, const char *field, unsigned value, unsigned least,
-                       unsigned most)
-{
-    if (value >= least && value <= most) return 0;
-    return error_set(-EINVAL, "%s: `%s` is %u: must be %u to %u", call, field, value, least, most);
-}
-
 /* What a worker's port does not need is not looked at. */
 static int check_schedule(const char *call, const struct locus_scheduler_config *c)
 {
@@ -40,7 +31,7 @@ static int check_schedule(const char *call, const struct locus_scheduler_config 
     s.share = 0;
     if (s.order == LOCUS_OWN_ORDER) s.order = LOCUS_ROUND_ROBIN;
     int rc = schedule_check(call, &s);
-    return rc ? rc : check_range(call, "window", s.window, 1, SLOTS_MAX - c->depth);
+    return rc ? rc : schedule_range(call, "window", s.window, 1, SLOTS_MAX - c->depth);
 }
 
 int mail_init(struct mail *m, const char *call, const struct locus_scheduler_config *c)
@@ -49,10 +40,10 @@ int mail_init(struct mail *m, const char *call, const struct locus_scheduler_con
         error_set(-EINVAL, "%s: the configuration is NULL", call);
         return -EINVAL;
     }
-    int rc = check_range(call, "schedulers", c->schedulers, 1, LOCUS_SCHEDULERS_MAX);
-    if (rc == 0) rc = check_range(call, "depth", c->depth, 0, DEPTH_MAX);
-    if (rc == 0) rc = check_range(call, "figures", c->figures, 0, LOCUS_SCHEDULER_FIGURES_MAX);
-    if (rc == 0) rc = check_range(call, "extra", c->extra, 0, LOCUS_SCHEDULER_FIGURES_MAX);
+    int rc = schedule_range(call, "schedulers", c->schedulers, 1, LOCUS_SCHEDULERS_MAX);
+    if (rc == 0) rc = schedule_range(call, "depth", c->depth, 0, DEPTH_MAX);
+    if (rc == 0) rc = schedule_range(call, "figures", c->figures, 0, LOCUS_SCHEDULER_FIGURES_MAX);
+    if (rc == 0) rc = schedule_range(call, "extra", c->extra, 0, LOCUS_SCHEDULER_FIGURES_MAX);
     if (rc == 0) rc = check_schedule(call, c);
     if (rc) return rc;
     unsigned width = schedule_width(&c->schedule), window = c->schedule.window;
@@ -97,16 +88,21 @@ int locus_scheduler_tables(const struct locus_scheduler_config *c,
     return 0;
 }
 
-int mail_check_node(const struct mail *m, const char *call, const locus *node)
+int mail_open(struct mail *m, const char *call, const locus *node,
+              const struct locus_scheduler_config *c)
 {
-    const locus_key first[] = {m->rounds, m->sums, m->changes};
-    const uint32_t length[] = {m->round_length, m->sums_length, m->changes_length};
-    uint64_t rows = (uint64_t)m->schedulers * m->slots;
+    int rc = locus_size(node);
+    if (rc < 0) return error_set(rc, "%s: %s", call, locus_error());
+    rc = mail_init(m, call, c);
+    if (rc) return rc;
     if (locus_technique_of(node) == LOCUS_FULL_REPLICATION)
         return error_set(-EINVAL,
                          "%s: `technique` of the node is LOCUS_FULL_REPLICATION, with which no row "
                          "is the same on all nodes at once, as mailboxes must be: use another one",
                          call);
+    const locus_key first[] = {m->rounds, m->sums, m->changes};
+    const uint32_t length[] = {m->round_length, m->sums_length, m->changes_length};
+    uint64_t rows = (uint64_t)m->schedulers * m->slots;
     for (int i = 0; i < LOCUS_SCHEDULER_TABLES; i++)
         for (locus_key key = first[i]; key - first[i] < rows; key++)
             if (locus_length(node, key) != length[i])
@@ -153,13 +149,10 @@ bool mail_read(const struct mail *m, uint64_t round, const float *row, struct lo
     return true;
 }
 
-/* ---- the end ---- */
-
-void mail_write_failure(const struct mail *m, float *round, float *sums)
+void mail_write_failure(const struct mail *m, float *rows)
 {
-    memset(round, 0, m->round_length * sizeof *round);
-    memset(sums, 0, m->sums_length * sizeof *sums);
-    round[0] = sums[0] = -INFINITY;
+    memset(rows, 0, (m->round_length + m->sums_length) * sizeof *rows);
+    rows[0] = rows[m->round_length] = -INFINITY;
 }
 
 int mail_check(const struct mail *m, const char *call, uint64_t round, const float *row)
@@ -175,38 +168,29 @@ int mail_check(const struct mail *m, const char *call, uint64_t round, const flo
 
 double mail_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double)time_now_ns() * 1e-9;
 }
 
 #ifdef LOCUS_FIBERS
-void mail_nap(struct mail_wait *w)
+unsigned mail_nap(struct mail_wait *w)
 {
     w->looks++;
-    w->is_said = true; /* no time passes */
     LOCUS_YIELD();
+    return 0; /* no time passes */
 }
 #else
 /* Others may need this processor; later, nobody needs us soon. */
-void mail_nap(struct mail_wait *w)
+unsigned mail_nap(struct mail_wait *w)
 {
     enum { YIELDS = 100, STEP_NS = 5000, STEPS_MAX = 100 };
-    if (w->looks == 0) w->began_s = mail_now();
+    if (w->looks == 0) w->reminder.since_ns = time_now_ns();
     if (w->looks++ < YIELDS) {
         sched_yield();
-        return;
+        return 0;
     }
     uint64_t steps = w->looks - YIELDS;
-    struct timespec t = {.tv_nsec = STEP_NS * (long)(steps < STEPS_MAX ? steps : STEPS_MAX)};
+    const struct timespec t = time_timespec(STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX));
     nanosleep(&t, NULL);
+    return reminder_due(&w->reminder, time_now_ns());
 }
 #endif
-
-bool mail_is_long(struct mail_wait *w)
-{
-    enum { LONG_S = 10 };
-    if (w->is_said || w->looks == 0 || mail_now() - w->began_s < LONG_S) return false;
-    w->is_said = true;
-    return true;
-}

@@ -19,25 +19,26 @@
  *
  * Memory    none
  * Waiting   mail_nap(), a moment
- * Life      mail_init, then any
+ * Life      mail_init or mail_open, then any
  */
 #ifndef LOCUS_SCHEDULING_MAIL_H
 #define LOCUS_SCHEDULING_MAIL_H
 
+#include "base/time.h"
 #include "locus_schedule.h"
 
 struct mail {
     unsigned schedulers, slots, width, figures, extra;
-    unsigned window;     /* rounds that a worker may have under way */
-    unsigned own_window; /* of them one scheduler's, at most */
+    unsigned window, own_window; /* rounds that a worker may have under way; one scheduler's */
     uint32_t round_length, sums_length, changes_length;
     locus_key rounds, sums, changes; /* first keys */
 };
 
 /* Checks a configuration for the named call, and sets the sentence. */
 int mail_init(struct mail *, const char *call, const struct locus_scheduler_config *);
-/* Are the tables there, and their rows the same for all? */
-int mail_check_node(const struct mail *, const char *call, const locus *);
+/* The same; and are the tables there, and their rows the same for all? */
+int mail_open(struct mail *, const char *call, const locus *,
+              const struct locus_scheduler_config *);
 
 /* The row of a round, behind the first key of its table. */
 static inline uint64_t mail_slot(const struct mail *m, uint64_t round)
@@ -45,28 +46,30 @@ static inline uint64_t mail_slot(const struct mail *m, uint64_t round)
     return round % m->schedulers * m->slots + round / m->schedulers % m->slots;
 }
 
-/* Writes a round as a row, and reads it again; false: the row does not hold that round. */
+/* A round as a row. false: the row does not hold that round. */
 void mail_write(const struct mail *, uint64_t round, const struct locus_part *parts, size_t count,
                 float *row);
 bool mail_read(const struct mail *, uint64_t round, const float *row, struct locus_part *parts,
                size_t *count);
 
-/* A scheduler's last message: it has failed. As a row of rounds, and as a row of sums whose count
- * no push can make valid again. */
-void mail_write_failure(const struct mail *, float *round, float *sums);
+/* A scheduler's last message: it has failed. A row of rounds, and behind it a row of sums whose
+ * count no push can make valid again. */
+void mail_write_failure(const struct mail *, float *rows);
 /* Does a row of rounds or of sums say so? Then sets the sentence and returns -ECANCELED. */
 int mail_check(const struct mail *, const char *call, uint64_t round, const float *row);
 
-/* Waiting, by looking into a mailbox again and again. */
+/* Waiting, by looking into a mailbox again and again; zeros at first. */
 struct mail_wait {
     uint64_t looks;
-    double began_s;
-    bool is_said;
+    struct reminder reminder;
 };
 double mail_now(void);
-/* Waits a little, the longer the longer it has lasted. */
-void mail_nap(struct mail_wait *);
-/* True once, after 10 s. */
-bool mail_is_long(struct mail_wait *);
+/* Waits a little, the longer the longer it has lasted. Is it time to tell people? Then the seconds;
+ * otherwise 0. */
+unsigned mail_nap(struct mail_wait *);
+
+/* A scheduler's thread, until it is closed or something fails. A simulation, built with
+ * LOCUS_FIBERS, calls it on a fiber: there locus_scheduler_open() starts no thread. */
+void *scheduler_run(void *scheduler);
 
 #endif

@@ -1,7 +1,6 @@
-#include "scheduling/port.h"
-
-#include "base/closed.h"
 #include "base/error.h"
+#include "scheduling/mail.h"
+#include "scheduling/schedule.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,23 +8,66 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * A worker's end of the mailboxes: it takes rounds, and sums up with the other workers.
+ *
+ *     --schedule--> scheduled --push--> pushed --pull--> pulled --sync-->
+ *
+ * Each of these calls counts rounds; the number under way is the first count minus the last, at
+ * most the window. With each push, while the worker waits for sums, it also asks for rounds that
+ * schedulers have written ahead, and intends their variables at once: so the manager knows what
+ * this worker will write.
+ */
+
+/* Rounds asked for at a time: one is needed as each round ends; a second one catches up. */
+enum { LOOK = 2 };
+
+struct push {
+    locus_key key;
+    locus_ticket ticket;
+};
+
+struct locus_port {
+    struct mail mail;
+    locus_worker *worker;
+    unsigned number, workers;
+    locus_key variable_key;
+    uint64_t scheduled, pushed, pulled, synced; /* rounds of which each call has been made */
+    uint64_t known;                             /* rounds before it have been read */
+    locus_clock clock;                          /* of round 0 */
+    unsigned slots_all;                         /* of all schedulers */
+    struct locus_part *parts;                   /* of all slots */
+    size_t *counts;
+    locus_key *keys; /* of intents */
+    /* Rounds that are asked for, from `known` on; 0: none are. */
+    unsigned looked;
+    locus_key look_keys[LOOK];
+    locus_ticket look;
+    struct push *pushes;                            /* of each round of the window */
+    float *look_rows, *sums, *push_rows, *sync_row; /* one memory */
+    locus_key sync_key;
+    locus_ticket sync;
+    struct locus_port_stats stats;
+    double began_s;
+    bool is_closed;
+};
+
 /* ---- life ---- */
 
-static int allocate(struct locus_port *p)
+static bool allocate(struct locus_port *p)
 {
     const struct mail *m = &p->mail;
+    size_t looks = (size_t)LOOK * m->round_length, pushes = (size_t)m->window * m->sums_length;
     p->parts = calloc((size_t)p->slots_all * m->width, sizeof *p->parts);
     p->counts = calloc(p->slots_all, sizeof *p->counts);
     p->keys = calloc(m->width, sizeof *p->keys);
-    p->rounds = calloc((size_t)PORT_LOOK * m->round_length, sizeof *p->rounds);
-    p->sums = calloc(m->sums_length, sizeof *p->sums);
     p->pushes = calloc(m->window, sizeof *p->pushes);
-    p->push_rows = calloc((size_t)m->window * m->sums_length, sizeof *p->push_rows);
-    p->sync_row = calloc(m->changes_length, sizeof *p->sync_row);
-    for (unsigned i = 0; p->pushes && p->push_rows && i < m->window; i++)
-        p->pushes[i].row = p->push_rows + (size_t)i * m->sums_length;
-    bool is_there = p->parts && p->counts && p->keys && p->rounds && p->sums && p->pushes;
-    return is_there && p->push_rows && p->sync_row ? 0 : -ENOMEM;
+    p->look_rows = calloc(looks + m->sums_length + pushes + m->changes_length, sizeof(float));
+    if (!p->parts || !p->counts || !p->keys || !p->pushes || !p->look_rows) return false;
+    p->sums = p->look_rows + looks;
+    p->push_rows = p->sums + m->sums_length;
+    p->sync_row = p->push_rows + pushes;
+    return true;
 }
 
 static void drop(struct locus_port *p)
@@ -33,11 +75,8 @@ static void drop(struct locus_port *p)
     free(p->parts);
     free(p->counts);
     free(p->keys);
-    free(p->rounds);
-    free(p->sums);
     free(p->pushes);
-    free(p->push_rows);
-    free(p->sync_row);
+    free(p->look_rows);
     p->is_closed = true;
     closed_keep(p, NULL, sizeof *p);
 }
@@ -56,17 +95,11 @@ static int check_variables(const struct locus_scheduler_config *c, const locus *
 static int check(struct mail *m, locus *node, locus_worker *worker,
                  const struct locus_scheduler_config *config, unsigned number)
 {
-    int rc = locus_size(node), id = rc < 0 ? rc : locus_worker_id(worker);
-    if (id < 0) {
-        error_set(id, "locus_port_open: %s", locus_error());
-        return id;
-    }
-    rc = mail_init(m, "locus_port_open", config);
-    if (rc == 0) rc = mail_check_node(m, "locus_port_open", node);
+    static const char call[] = "locus_port_open";
+    int rc = mail_open(m, call, node, config), id = rc ? 0 : locus_worker_id(worker);
+    if (id < 0) rc = error_set(id, "%s: %s", call, locus_error());
     if (rc == 0) rc = check_variables(config, node);
-    if (rc || number < config->schedule.workers) return rc;
-    return error_set(-EINVAL, "locus_port_open: `number` is %u: must be below `workers`, %u",
-                     number, config->schedule.workers);
+    return rc ? rc : schedule_range(call, "number", number, 0, config->schedule.workers - 1);
 }
 
 int locus_port_open(locus *node, locus_worker *worker, const struct locus_scheduler_config *config,
@@ -86,7 +119,7 @@ int locus_port_open(locus *node, locus_worker *worker, const struct locus_schedu
                                  .variable_key = config->variable_key,
                                  .clock = locus_current_clock(worker) + 1,
                                  .slots_all = m.schedulers * m.slots};
-    if (!p || allocate(p)) {
+    if (!p || !allocate(p)) {
         if (p) drop(p);
         return error_set(-ENOMEM, "locus_port_open: no memory for %u rounds of %u parts",
                          m.schedulers * m.slots, m.width);
@@ -177,12 +210,12 @@ static int look(struct locus_port *p)
 {
     uint64_t end = p->synced + p->slots_all;
     if (p->looked > 0) return 0;
-    while (p->looked < PORT_LOOK && p->known + p->looked < end) {
+    while (p->looked < LOOK && p->known + p->looked < end) {
         p->look_keys[p->looked] = p->mail.rounds + mail_slot(&p->mail, p->known + p->looked);
         p->looked++;
     }
     if (p->looked == 0) return 0;
-    int rc = locus_pull_async(p->worker, p->look_keys, p->looked, p->rounds, &p->look);
+    int rc = locus_pull_async(p->worker, p->look_keys, p->looked, p->look_rows, &p->look);
     if (rc) p->looked = 0;
     return rc;
 }
@@ -191,7 +224,7 @@ static int look(struct locus_port *p)
 static int read_rounds(struct locus_port *p)
 {
     const struct mail *m = &p->mail;
-    const float *row = p->rounds;
+    const float *row = p->look_rows;
     unsigned count = p->looked;
     if (count == 0) return 0;
     int rc = locus_wait(p->worker, p->look);
@@ -213,13 +246,13 @@ static int await_round(struct locus_port *p)
         rc = look(p);
         if (rc == 0) rc = read_rounds(p);
         if (rc || p->known > p->scheduled) break;
-        rc = mail_check(&p->mail, "locus_port_schedule", p->known, p->rounds);
+        rc = mail_check(&p->mail, "locus_port_schedule", p->known, p->look_rows);
         if (rc) break;
-        mail_nap(&wait);
-        if (mail_is_long(&wait))
+        unsigned seconds = mail_nap(&wait);
+        if (seconds)
             fprintf(stderr,
-                    "locus: worker %u has waited for 10 s for round %llu of scheduler %llu\n",
-                    p->number, (unsigned long long)p->scheduled,
+                    "locus: worker %u has waited for %u s for round %llu of scheduler %llu\n",
+                    p->number, seconds, (unsigned long long)p->scheduled,
                     (unsigned long long)(p->scheduled % p->mail.schedulers));
     }
     return rc;
@@ -249,7 +282,7 @@ static size_t floats_of(const struct locus_port *p, uint64_t round)
     return count_of(p, round) * p->mail.figures;
 }
 
-static struct port_push *push_of(const struct locus_port *p, uint64_t round)
+static struct push *push_of(const struct locus_port *p, uint64_t round)
 {
     return &p->pushes[round % p->mail.window];
 }
@@ -259,14 +292,15 @@ int locus_port_push(locus_port *p, const float *partial)
     int rc = check_call(p, PUSH, partial);
     if (rc) return rc;
     const struct mail *m = &p->mail;
-    struct port_push *push = push_of(p, p->pushed);
+    struct push *push = push_of(p, p->pushed);
     size_t floats = floats_of(p, p->pushed);
-    memset(push->row, 0, m->sums_length * sizeof *push->row);
-    push->row[0] = 1;
-    memcpy(push->row + 1, partial, floats * sizeof *partial);
-    memcpy(push->row + m->sums_length - m->extra, partial + floats, m->extra * sizeof *partial);
+    float *row = p->push_rows + (size_t)(push - p->pushes) * m->sums_length;
+    memset(row, 0, m->sums_length * sizeof *row);
+    row[0] = 1;
+    memcpy(row + 1, partial, floats * sizeof *partial);
+    memcpy(row + m->sums_length - m->extra, partial + floats, m->extra * sizeof *partial);
     push->key = m->sums + mail_slot(m, p->pushed);
-    rc = locus_push_async(p->worker, &push->key, 1, push->row, &push->ticket);
+    rc = locus_push_async(p->worker, &push->key, 1, row, &push->ticket);
     if (rc) return rc;
     p->pushed++;
     look(p); /* ahead: who needs the round asks again, and hears what is wrong */
@@ -277,17 +311,18 @@ static int await_sums(struct locus_port *p)
 {
     struct mail_wait wait = {0};
     locus_key key = p->mail.sums + mail_slot(&p->mail, p->pulled);
-    struct port_push *push = push_of(p, p->pulled);
+    struct push *push = push_of(p, p->pulled);
     int rc = locus_wait(p->worker, push->ticket);
-    for (;; mail_nap(&wait)) {
+    for (unsigned seconds = 0;; seconds = mail_nap(&wait)) {
         if (rc == 0) rc = locus_pull(p->worker, &key, 1, p->sums);
         if (rc == 0) rc = mail_check(&p->mail, "locus_port_pull", p->pulled, p->sums);
         if (rc || p->sums[0] >= (float)p->workers) return rc;
-        if (mail_is_long(&wait))
+        if (seconds)
             fprintf(stderr,
-                    "locus: worker %u has waited for 10 s in round %llu: %.0f of %u workers have "
+                    "locus: worker %u has waited for %u s in round %llu: %.0f of %u workers have "
                     "pushed\n",
-                    p->number, (unsigned long long)p->pulled, (double)p->sums[0], p->workers);
+                    p->number, seconds, (unsigned long long)p->pulled, (double)p->sums[0],
+                    p->workers);
     }
 }
 

@@ -1,12 +1,38 @@
-#include "scheduling/scheduler.h"
-
-#include "base/closed.h"
 #include "base/error.h"
 #include "base/sync.h"
+#include "scheduling/mail.h"
+#include "scheduling/schedule.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/*
+ * An actor that makes rounds: a thread with a schedule and a worker of its own.
+ *
+ *     write the next round, if a slot is free --> look for the changes of the oldest --> again
+ *
+ * A failed call ends it: workers are told, and closing returns the reason.
+ */
+struct locus_scheduler {
+    struct mail mail;
+    unsigned number, workers;
+    locus_schedule *schedule;
+    locus_worker *worker;
+    pthread_t thread;
+    bool is_closing; /* atomic */
+    bool has_ended;  /* of a simulation */
+    bool is_closed;
+    int rc; /* of the thread */
+    char sentence[512];
+
+    uint64_t given, done;     /* rounds of this scheduler */
+    uint64_t tried;           /* there was none when so many were done, and 1 */
+    struct locus_part *parts; /* of all slots */
+    size_t *counts;
+    float *row, *clear; /* one memory: as long as the longest; zeros for sums and changes */
+};
 
 static struct locus_part *parts_of(const struct locus_scheduler *s, uint64_t own)
 {
@@ -21,28 +47,17 @@ static uint64_t round_of(const struct locus_scheduler *s, uint64_t own)
 
 /* ---- the thread ---- */
 
-static int clear(const struct locus_scheduler *s, uint64_t slot)
-{
-    locus_key keys[] = {s->mail.sums + slot, s->mail.changes + slot};
-    return locus_set(s->worker, keys, 2, s->clear);
-}
-
-/* Workers with a round under way take the next one before they end it. If nothing fits beside it,
- * they get a round without parts. */
-static bool is_awaited(const struct locus_scheduler *s)
-{
-    return s->done < s->given && s->given - s->done < s->mail.own_window;
-}
-
-/* Returns 1 when a round was written, 0 when there is none. */
+/* Returns 1 when a round was written, 0 when there is none. Workers with a round under way take the
+ * next one before they end it: if nothing fits beside it, they get a round without parts. */
 static int write_round(struct locus_scheduler *s)
 {
     struct locus_part *parts = parts_of(s, s->given);
     int count = locus_schedule_next(s->schedule, parts);
-    if (count < 0 || (count == 0 && !is_awaited(s))) return count;
+    bool is_awaited = s->done < s->given && s->given - s->done < s->mail.own_window;
+    if (count < 0 || (count == 0 && !is_awaited)) return count;
     uint64_t round = round_of(s, s->given), slot = mail_slot(&s->mail, round);
-    locus_key key = s->mail.rounds + slot;
-    int rc = clear(s, slot);
+    locus_key key = s->mail.rounds + slot, others[] = {s->mail.sums + slot, s->mail.changes + slot};
+    int rc = locus_set(s->worker, others, 2, s->clear);
     if (rc) return rc;
     mail_write(&s->mail, round, parts, (size_t)count, s->row);
     rc = locus_set(s->worker, &key, 1, s->row);
@@ -68,7 +83,7 @@ static int read_changes(struct locus_scheduler *s)
 
 /* Rounds ahead first: workers wait for them. Where there was none, there is none until the oldest
  * is done: to try again would draw other candidates, as often as there is time. */
-static int step(struct locus_scheduler *s)
+static int write_or_read(struct locus_scheduler *s)
 {
     bool is_under_way = s->done < s->given, has_tried = is_under_way && s->tried == s->done + 1;
     int rc = 0;
@@ -81,13 +96,12 @@ static int step(struct locus_scheduler *s)
  * do not relocate leave them where they are. */
 static int localize(const struct locus_scheduler *s)
 {
-    const locus_key first[] = {s->mail.rounds, s->mail.sums, s->mail.changes};
     int rc = 0;
-    for (int i = 0; i < LOCUS_SCHEDULER_TABLES && rc == 0; i++)
-        for (unsigned slot = 0; slot < s->mail.slots && rc == 0; slot++) {
-            locus_key key = first[i] + (uint64_t)s->number * s->mail.slots + slot;
-            rc = locus_localize(s->worker, &key, 1);
-        }
+    for (unsigned own = 0; own < s->mail.slots && rc == 0; own++) {
+        uint64_t slot = mail_slot(&s->mail, round_of(s, own));
+        locus_key keys[] = {s->mail.rounds + slot, s->mail.sums + slot, s->mail.changes + slot};
+        rc = locus_localize(s->worker, keys, LOCUS_SCHEDULER_TABLES);
+    }
     return rc;
 }
 
@@ -95,13 +109,12 @@ static int localize(const struct locus_scheduler *s)
  * that, and this fails, too. */
 static void say_failure(struct locus_scheduler *s)
 {
-    float *round = s->row, *sums = s->clear;
-    mail_write_failure(&s->mail, round, sums);
-    for (uint64_t own = 0; own < s->mail.slots; own++) {
+    int rc = 0;
+    mail_write_failure(&s->mail, s->row);
+    for (uint64_t own = 0; own < s->mail.slots && rc == 0; own++) {
         uint64_t slot = mail_slot(&s->mail, round_of(s, own));
-        locus_key rounds_key = s->mail.rounds + slot, sums_key = s->mail.sums + slot;
-        if (locus_set(s->worker, &rounds_key, 1, round)) return;
-        if (locus_set(s->worker, &sums_key, 1, sums)) return;
+        locus_key keys[] = {s->mail.rounds + slot, s->mail.sums + slot};
+        rc = locus_set(s->worker, keys, 2, s->row);
     }
 }
 
@@ -111,7 +124,7 @@ void *scheduler_run(void *scheduler)
     struct mail_wait wait = {0};
     int rc = localize(s);
     while (rc >= 0 && !__atomic_load_n(&s->is_closing, __ATOMIC_RELAXED)) {
-        rc = step(s);
+        rc = write_or_read(s);
         if (rc > 0) wait = (struct mail_wait){0};
         if (rc == 0) mail_nap(&wait);
     }
@@ -125,51 +138,25 @@ void *scheduler_run(void *scheduler)
 }
 
 #ifdef LOCUS_FIBERS
-static int start_thread(struct locus_scheduler *s)
-{
-    (void)s;
-    return 0;
-}
-
 static bool has_ended(const void *scheduler)
 {
     return ((const struct locus_scheduler *)scheduler)->has_ended;
-}
-
-static void join(const struct locus_scheduler *s)
-{
-    locus_fiber_wait(has_ended, s);
-}
-#else
-static void *be_thread(void *scheduler)
-{
-    pthread_setname_np(pthread_self(), "scheduler");
-    return scheduler_run(scheduler);
-}
-
-static int start_thread(struct locus_scheduler *s)
-{
-    return pthread_create(&s->thread, NULL, be_thread, s);
-}
-
-static void join(const struct locus_scheduler *s)
-{
-    pthread_join(s->thread, NULL);
 }
 #endif
 
 /* ---- life ---- */
 
-static int allocate(struct locus_scheduler *s)
+static bool allocate(struct locus_scheduler *s)
 {
     const struct mail *m = &s->mail;
     size_t both = (size_t)m->sums_length + m->changes_length;
     size_t longest = m->round_length > both ? m->round_length : both;
     s->parts = calloc((size_t)m->slots * m->width, sizeof *s->parts);
     s->counts = calloc(m->slots, sizeof *s->counts);
-    s->row = calloc(longest, sizeof *s->row);
-    s->clear = calloc(both, sizeof *s->clear);
-    return s->parts && s->counts && s->row && s->clear ? 0 : -ENOMEM;
+    s->row = calloc(longest + both, sizeof *s->row);
+    if (!s->parts || !s->counts || !s->row) return false;
+    s->clear = s->row + longest;
+    return true;
 }
 
 static void drop(struct locus_scheduler *s)
@@ -178,7 +165,6 @@ static void drop(struct locus_scheduler *s)
     free(s->parts);
     free(s->counts);
     free(s->row);
-    free(s->clear);
     s->is_closed = true;
     closed_keep(s, NULL, sizeof *s);
 }
@@ -191,11 +177,14 @@ static int start(struct locus_scheduler *s, locus *node,
     c.shares = s->mail.schedulers;
     c.window = s->mail.own_window;
     s->workers = c.workers;
-    if (allocate(s)) return error_set(-ENOMEM, "locus_scheduler_open: no memory for mailboxes");
+    if (!allocate(s)) return error_set(-ENOMEM, "locus_scheduler_open: no memory for mailboxes");
     int rc = locus_schedule_new(&c, &s->schedule);
     if (rc == 0) rc = locus_worker_open(node, &s->worker);
     if (rc) return rc;
-    rc = start_thread(s);
+#ifndef LOCUS_FIBERS
+    rc = pthread_create(&s->thread, NULL, scheduler_run, s);
+    if (rc == 0) pthread_setname_np(s->thread, "scheduler");
+#endif
     if (rc == 0) return 0;
     locus_worker_close(s->worker);
     return error_set(-EAGAIN, "locus_scheduler_open: no thread could be started: %s",
@@ -208,15 +197,9 @@ int locus_scheduler_open(locus *node, const struct locus_scheduler_config *confi
     struct mail m = {0};
     if (!out) return error_set(-EINVAL, "locus_scheduler_open: `out` is NULL");
     *out = NULL;
-    int rc = locus_size(node);
-    if (rc < 0) return error_set(rc, "locus_scheduler_open: %s", locus_error());
-    rc = mail_init(&m, "locus_scheduler_open", config);
-    if (rc == 0) rc = mail_check_node(&m, "locus_scheduler_open", node);
+    int rc = mail_open(&m, "locus_scheduler_open", node, config);
+    if (rc == 0) rc = schedule_range("locus_scheduler_open", "number", number, 0, m.schedulers - 1);
     if (rc) return rc;
-    if (number >= m.schedulers)
-        return error_set(-EINVAL,
-                         "locus_scheduler_open: `number` is %u: must be below `schedulers`, %u",
-                         number, m.schedulers);
     struct locus_scheduler *s = calloc(1, sizeof *s);
     if (!s) return error_set(-ENOMEM, "locus_scheduler_open: no memory");
     s->mail = m;
@@ -237,7 +220,11 @@ int locus_scheduler_close(locus_scheduler *s)
     int rc = locus_worker_id(s->worker); /* another process's has no such thread here */
     if (rc < 0) return rc;
     __atomic_store_n(&s->is_closing, true, __ATOMIC_RELAXED);
-    join(s);
+#ifdef LOCUS_FIBERS
+    locus_fiber_wait(has_ended, s);
+#else
+    pthread_join(s->thread, NULL);
+#endif
     int closed = locus_worker_close(s->worker);
     rc = s->rc ? error_set(s->rc, "%s", s->sentence) : closed;
     drop(s);

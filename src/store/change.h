@@ -15,7 +15,7 @@ static inline float *slot_row(const struct partition *p, directory_word w)
 }
 
 /* What the owner does not know of a dirty replica: the row as it was before the first change since
- * it was last told; with an optimizer, the record of the steps. */
+ * it was last told; with an optimizer, the delta of the steps. */
 static inline float *unsaid_row(const struct partition *p, directory_word w)
 {
     return partition_row(p, directory_slot(w) + 1);

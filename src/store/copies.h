@@ -13,7 +13,7 @@
  * The row is a main copy or a replica, and may have an optimizer or values of 16 bits. A copy is
  * what the row was at the last exchange plus the worker's updates since. Their sum is its
  * difference from what it was then, which is kept when the first of them comes; with an optimizer
- * it is the record of its steps (row_type.h), so steps of several workers come to the row as those
+ * it is the delta of its steps (row_type.h), so steps of several workers come to the row as those
  * of several nodes do. It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes
  * first; the age is looked at with every use of any copy of the worker (COPIES_LAG_NS), of a call
  * with many keys once in 64 keys. What a worker keeps that uses no copies any more is added to the

@@ -99,7 +99,7 @@ static int add_tables(struct keyspace *k, const struct locus_table *tables, size
                                     .rule = row_type_rule(t),
                                     .element = t->element,
                                     .stored = (uint32_t)row_type_stored(type, t->length),
-                                    .record = (uint32_t)row_type_record(type, t->length)};
+                                    .delta = (uint32_t)row_type_delta(type, t->length)};
     }
     return 0;
 }
@@ -169,7 +169,7 @@ uint32_t keyspace_longest(const struct keyspace *k)
 {
     uint32_t longest = 0;
     for (unsigned t = 0; t < k->tables; t++)
-        if (k->table[t].record > longest) longest = k->table[t].record;
+        if (k->table[t].delta > longest) longest = k->table[t].delta;
     return longest;
 }
 

@@ -25,8 +25,8 @@ struct keyspace_table {
     enum locus_optimizer optimizer;
     struct locus_rule rule; /* complete: row_type_rule() */
     enum locus_element element;
-    /* floats of a row with its state, as calls have it; of a record, which is no less */
-    uint32_t stored, record;
+    /* floats of a row with its state, as calls have it; of a delta, which is no less */
+    uint32_t stored, delta;
 };
 
 /* Keys of a range in one shard: as many as have a slot (directory.h). */
@@ -50,7 +50,7 @@ int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t co
                   unsigned shards);
 void keyspace_fini(struct keyspace *);
 
-/* Floats in the longest records; no row has more. */
+/* Floats in the longest deltas; no row has more. */
 uint32_t keyspace_longest(const struct keyspace *);
 
 /* Which of `count` tables, end to end, holds `key`, which must be below keys. */

@@ -38,14 +38,14 @@ void optimizer_set_steps(struct optimizer *o, uint64_t steps)
 }
 
 static void change(const struct optimizer *o, float *row, enum row_change change,
-                   const float *values, struct row_step step, float *record)
+                   const float *values, struct row_step step, float *delta)
 {
     const uint32_t n = o->length;
     switch (change) {
-    case ROW_ADD: o->type->step(&o->rule, step, row, values, n, record); break;
+    case ROW_ADD: o->type->step(&o->rule, step, row, values, n, delta); break;
     case ROW_MERGE:
         o->type->merge(o->type, &o->rule, row, values, n, false);
-        if (record) o->type->merge(o->type, &o->rule, record, values, n, true);
+        if (delta) o->type->merge(o->type, &o->rule, delta, values, n, true);
         break;
     case ROW_SET:
         floats_copy(row, values, n);
@@ -58,11 +58,11 @@ static void change(const struct optimizer *o, float *row, enum row_change change
 
 /* ---- values that are floats ---- */
 
-/* Kept: a record; or of one step its gradient, rate and size, and in Adam the values before (n,
- * behind two arrays): then the last float, which no record has below 0, is. */
+/* Kept: a delta; or of one step its gradient, rate and size, and in Adam the values before (n,
+ * behind two arrays): then the last float, which no delta has below 0, is. */
 static bool is_gradient(const struct optimizer *o, const float *kept)
 {
-    return o->keeps_gradients && kept[o->record - 1] < 0;
+    return o->keeps_gradients && kept[o->delta - 1] < 0;
 }
 
 static struct row_step step_of(const struct optimizer *o, const float *kept)
@@ -78,7 +78,7 @@ static void keep_gradient(const struct optimizer *o, const float *row, const flo
     if (kept != gradient) floats_copy(kept, gradient, n);
     kept[n] = step.rate;
     kept[n + 1] = step.size;
-    kept[o->record - 1] = -1;
+    kept[o->delta - 1] = -1;
 }
 
 /* Of a row that nobody reads. */
@@ -89,7 +89,7 @@ static void change_alone(const struct optimizer *o, float *row, enum row_change 
         keep_gradient(o, row, values, step, kept);
         kept = NULL;
     } else if (kept && is_first) {
-        floats_zero(kept, o->record);
+        floats_zero(kept, o->delta);
     } else if (kept && is_gradient(o, kept)) {
         o->type->note(&o->rule, step_of(o, kept), row, kept, o->length);
     }
@@ -123,7 +123,7 @@ static void fold_floats(const struct optimizer *o, float *row, const float *othe
     change_floats(o, row, steps ? ROW_ADD : ROW_MERGE, other_kept, step, kept, is_first, draw);
 }
 
-/* The record stays; a gradient is kept of the row that there is now. */
+/* The delta stays; a gradient is kept of the row that there is now. */
 static void refresh_floats(const struct optimizer *o, float *row, const float *values, float *kept,
                            uint64_t draw)
 {
@@ -133,28 +133,28 @@ static void refresh_floats(const struct optimizer *o, float *row, const float *v
 }
 
 static uint32_t collect_floats(const struct optimizer *o, const float *row, const float *kept,
-                               float *record)
+                               float *delta)
 {
-    uint32_t floats = is_gradient(o, kept) ? o->length + OPTIMIZER_STEP_FLOATS : o->record;
+    uint32_t floats = is_gradient(o, kept) ? o->length + OPTIMIZER_STEP_FLOATS : o->delta;
     (void)row;
-    floats_copy(record, kept, floats);
+    floats_copy(delta, kept, floats);
     return floats;
 }
 
-/* ---- values of 16 bits: kept are those before the first change, then a record's state ---- */
+/* ---- values of 16 bits: kept are those before the first change, then a delta's state ---- */
 
-/* A row and a record as floats, of the longest or on the stack. */
+/* A row and a delta as floats, of the longest or on the stack. */
 struct floats {
-    float *row, *record;
+    float *row, *delta;
     float few[1024];
 };
 
 static void begin_floats(struct floats *f, const struct optimizer *o)
 {
-    size_t all = (size_t)o->stored + o->record;
+    size_t all = (size_t)o->stored + o->delta;
     f->row = all <= sizeof f->few / sizeof *f->few ? f->few : malloc(all * sizeof *f->row);
     INVARIANT(f->row != NULL, "no memory for a copy of a row");
-    f->record = f->row + o->stored;
+    f->delta = f->row + o->stored;
 }
 
 static void end_floats(const struct floats *f)
@@ -178,7 +178,7 @@ static void change_halves(const struct optimizer *o, float *row, enum row_change
                           const float *values, struct row_step step, float *kept, bool is_first,
                           uint64_t draw)
 {
-    const uint32_t n = o->length, rest = o->record - n;
+    const uint32_t n = o->length, rest = o->delta - n;
     struct floats f;
     if (kept && is_first) {
         floats_copy(kept, row, o->words);
@@ -191,28 +191,28 @@ static void change_halves(const struct optimizer *o, float *row, enum row_change
     begin_floats(&f, o);
     widen(o, &f, row);
     if (kept) { /* d is not needed: collect_halves() */
-        floats_zero(f.record, n);
-        floats_copy(f.record + n, kept + o->words, rest);
+        floats_zero(f.delta, n);
+        floats_copy(f.delta + n, kept + o->words, rest);
     }
-    change(o, f.row, what, values, step, kept ? f.record : NULL);
+    change(o, f.row, what, values, step, kept ? f.delta : NULL);
     round_row(o, &f, row, draw);
-    if (kept) floats_copy(kept + o->words, f.record + n, rest);
+    if (kept) floats_copy(kept + o->words, f.delta + n, rest);
     end_floats(&f);
 }
 
 static uint32_t collect_halves(const struct optimizer *o, const float *row, const float *kept,
-                               float *record)
+                               float *delta)
 {
     enum { MANY = 256 };
     float now[MANY];
-    o->bf16->widen(record, kept, o->length);
+    o->bf16->widen(delta, kept, o->length);
     for (size_t i = 0; i < o->length; i += MANY) {
         size_t count = o->length - i < MANY ? o->length - i : MANY;
         o->bf16->widen(now, row + i / 2, count);
-        floats_gain_best()(record + i, record + i, now, count, false);
+        floats_best()->gain(delta + i, delta + i, now, count, false);
     }
-    floats_copy(record + o->length, kept + o->words, o->record - o->length);
-    return o->record;
+    floats_copy(delta + o->length, kept + o->words, o->delta - o->length);
+    return o->delta;
 }
 
 static void fold_halves(const struct optimizer *o, float *row, const float *other,
@@ -220,8 +220,8 @@ static void fold_halves(const struct optimizer *o, float *row, const float *othe
 {
     struct floats f;
     begin_floats(&f, o);
-    collect_halves(o, other, other_kept, f.record);
-    change_halves(o, row, ROW_MERGE, f.record, (struct row_step){0}, kept, is_first, draw);
+    collect_halves(o, other, other_kept, f.delta);
+    change_halves(o, row, ROW_MERGE, f.delta, (struct row_step){0}, kept, is_first, draw);
     end_floats(&f);
 }
 
@@ -230,9 +230,9 @@ static void refresh_halves(const struct optimizer *o, float *row, const float *v
 {
     struct floats f;
     begin_floats(&f, o);
-    collect_halves(o, row, kept, f.record);
+    collect_halves(o, row, kept, f.delta);
     widen(o, &f, values);
-    o->type->merge(o->type, &o->rule, f.row, f.record, o->length, false);
+    o->type->merge(o->type, &o->rule, f.row, f.delta, o->length, false);
     round_row(o, &f, row, draw);
     end_floats(&f);
     floats_copy(kept, values, o->words);
@@ -252,12 +252,12 @@ void optimizer_init(struct optimizer *o, const struct row_type *type, const stru
                             .length = length,
                             .words = row_type_words(element, length),
                             .stored = (uint32_t)row_type_stored(type, length),
-                            .record = (uint32_t)row_type_record(type, length),
+                            .delta = (uint32_t)row_type_delta(type, length),
                             .bf16 = are_halves ? bf16_best() : NULL,
                             .rule = *rule,
                             .rate = rule->rate,
                             .factor = 1};
-    /* if its record is longer, and has the places */
+    /* if its delta is longer, and has the places */
     o->keeps_gradients = type->note && !are_halves && length >= OPTIMIZER_STEP_FLOATS &&
-                         length + OPTIMIZER_STEP_FLOATS < o->record;
+                         length + OPTIMIZER_STEP_FLOATS < o->delta;
 }

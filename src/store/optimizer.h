@@ -12,7 +12,7 @@
 #include "base/floats.h"
 #include "store/row_type.h"
 
-/* What a row is given: what it adds (with an optimizer: the gradient of a step); the record of a
+/* What a row is given: what it adds (with an optimizer: the gradient of a step); the delta of a
  * replica; its values, which clear the state; values and state, as calls have them; and as they are
  * stored, which differs where values are of 16 bits. Without an optimizer the first two are the
  * same, and so are the last three. */
@@ -39,10 +39,10 @@ struct row_element {
     /* It becomes this one, and what is kept was done to that. */
     void (*refresh)(const struct optimizer *, float *row, const float *values, float *kept,
                     uint64_t draw);
-    /* Writes what is kept as the record of a replica (row_type.h), or as the gradient of its only
+    /* Writes what is kept as the delta of a replica (row_type.h), or as the gradient of its only
      * step, with rate and size behind. Returns the floats. */
     uint32_t (*collect)(const struct optimizer *, const float *row, const float *kept,
-                        float *record);
+                        float *delta);
 };
 
 /* Of a table whose rows are not sums of floats. */
@@ -51,8 +51,8 @@ struct optimizer {
     const struct row_element *element;
     row_step_fn *step;               /* the type's */
     const struct bf16_version *bf16; /* NULL: values are floats */
-    /* values of a row; the words that they take; floats of row and state, and of a record */
-    uint32_t length, words, stored, record;
+    /* values of a row; the words that they take; floats of row and state, and of a delta */
+    uint32_t length, words, stored, delta;
     bool keeps_gradients; /* a replica, of a single step */
     struct locus_rule rule;
     /* atomic: */
@@ -84,7 +84,7 @@ static inline struct row_step optimizer_step(const struct optimizer *o)
     return (struct row_step){rate, rate * factor};
 }
 
-/* A step of a row of floats that has no record. */
+/* A step of a row of floats that has no delta. */
 static inline void optimizer_step_row(const struct optimizer *o, float *row, const float *gradient)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)

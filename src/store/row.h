@@ -17,7 +17,7 @@
  * owner sets rows: setting a replica returns -EAGAIN.
  *
  * With an optimizer (optimizer.h) an update is a gradient, with which the row takes a step, and the
- * next slot has the record of a replica's steps (row_type.h). Workers read values; a row that moves
+ * next slot has the delta of a replica's steps (row_type.h). Workers read values; a row that moves
  * or is copied has its state with it.
  *
  * Where several workers write a row at the same time, each has a copy of it (copies.h). So those of
@@ -415,7 +415,7 @@ static inline bool row_is_dirty(struct row_ref s)
     bool is_held = directory_is_copied(w) ? w & DIRECTORY_WANTED : directory_is_latched(w);
     return is_held || w & DIRECTORY_DIRTY;
 }
-/* Takes these updates out, and leaves none. Returns the floats that it wrote: a record, or the
+/* Takes these updates out, and leaves none. Returns the floats that it wrote: a delta, or the
  * gradient of the only step (optimizer.h); 0 with updates NULL. */
 uint32_t row_collect(struct row_ref, float *updates);
 /* Ends a replica without such updates. false: it has some, or a writer is at work, and nothing was

@@ -152,7 +152,7 @@ static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
 {
     const struct partition *p = s.partition;
     const struct optimizer *o = p->optimizer;
-    uint32_t floats = updates ? p->record : 0;
+    uint32_t floats = updates ? p->delta : 0;
     if (updates && !(w & DIRECTORY_DIRTY))
         floats_zero(updates, floats);
     else if (updates && o)

@@ -7,7 +7,7 @@
  * instruction sets: VERSION() at the end. All give the same, to the bit, because nothing is
  * contracted, so nodes with other processors step alike.
  *
- * In a step: row w, gradient g, of n floats each; d: the record, or NULL. Notes are rare.
+ * In a step: row w, gradient g, of n floats each; d: the delta, or NULL. Notes are rare.
  */
 #define INLINE static inline __attribute__((always_inline))
 /* The arrays of a loop do not overlap, although the state lies behind the values. */
@@ -28,7 +28,7 @@ static double power(double base, double count)
     return product;
 }
 
-/* ---- records: sums, or of what keeps a part of itself in each step what its steps make of it ---- */
+/* ---- deltas: sums, or of what keeps a part of itself in each step what its steps make of it ---- */
 
 INLINE void add(float *restrict to, const float *restrict from, size_t n)
 {
@@ -44,14 +44,14 @@ INLINE void carry(float *restrict to, float part, float count, bool both,
 }
 
 INLINE void merge(const struct row_type *t, const struct locus_rule *rule, float *to,
-                  const float *record, size_t n, bool both)
+                  const float *delta, size_t n, bool both)
 {
     const size_t stored = row_type_stored(t, (uint32_t)n);
-    const float count = record[stored - !t->counts];
-    add(to, record, t->counts ? n : stored);
-    if (rule->momentum != 0) carry(to + n, rule->momentum, count, true, record + n, n);
-    if (rule->beta1 != 0) carry(to + n, rule->beta1, count, both, record + n, n);
-    if (rule->beta2 != 0) carry(to + 2 * n, rule->beta2, count, both, record + 2 * n, n);
+    const float count = delta[stored - !t->counts];
+    add(to, delta, t->counts ? n : stored);
+    if (rule->momentum != 0) carry(to + n, rule->momentum, count, true, delta + n, n);
+    if (rule->beta1 != 0) carry(to + n, rule->beta1, count, both, delta + n, n);
+    if (rule->beta2 != 0) carry(to + 2 * n, rule->beta2, count, both, delta + 2 * n, n);
     if (both && t->counts) to[stored] += count;
 }
 
@@ -188,7 +188,7 @@ INLINE void row_adagrad_step(const struct locus_rule *rule, struct row_step step
     descend(step.rate / (sqrtf(w[n]) + rule->epsilon), w, g, n, d);
 }
 
-/* ---- Adam: the state is both moments, and a record has sums of what they take a part of ---- */
+/* ---- Adam: the state is both moments, and a delta has sums of what they take a part of ---- */
 
 static float adam_factor(const struct locus_rule *rule, uint64_t number)
 {
@@ -238,14 +238,14 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
 
 /* ---- versions ---- */
 
-/* The compiler sees in which case there is no record. */
+/* The compiler sees in which case there is no delta. */
 #define FUNCTIONS(name, version, target) \
     target static void name##_step_##version(const struct locus_rule *rule, struct row_step step, \
                                              float *row, const float *gradient, uint32_t n, \
-                                             float *record) \
+                                             float *delta) \
     { \
-        if (record) \
-            name##_step(rule, step, row, gradient, n, record); \
+        if (delta) \
+            name##_step(rule, step, row, gradient, n, delta); \
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
     }
@@ -253,9 +253,9 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
 
 #define VERSION(version, target) \
     target static void merge_##version(const struct row_type *t, const struct locus_rule *rule, \
-                                       float *to, const float *record, uint32_t n, bool both) \
+                                       float *to, const float *delta, uint32_t n, bool both) \
     { \
-        merge(t, rule, to, record, n, both); \
+        merge(t, rule, to, delta, n, both); \
     } \
     FUNCTIONS(sum, version, target) \
     FUNCTIONS(sgd, version, target) \

@@ -96,9 +96,9 @@ int row_type_check(const struct locus_table *t, size_t table)
         return error_set(-EINVAL, "table %zu has element %d: use LOCUS_F32 or LOCUS_BF16", table,
                          (int)t->element);
     for (size_t i = 0; i < ROW_TYPE_CONSTANTS && rc == 0; i++) rc = check_constant(t, table, of, i);
-    if (rc || row_type_record(of, t->length) <= LOCUS_LENGTH_MAX) return rc;
+    if (rc || row_type_delta(of, t->length) <= LOCUS_LENGTH_MAX) return rc;
     return error_set(-EINVAL,
                      "table %zu has rows of %u floats and with %s %llu: must be at most %u in all",
-                     table, t->length, of->name, (unsigned long long)row_type_record(of, t->length),
+                     table, t->length, of->name, (unsigned long long)row_type_delta(of, t->length),
                      LOCUS_LENGTH_MAX);
 }

@@ -1,18 +1,18 @@
 /*
  * row_type.h - what a row is made of: the values that users see, the state of its optimizer, and
- * the record of what a replica did.
+ * the delta of what a replica did.
  *
  * The state of each optimizer is a linear recurrence, m = b m + x with x from the gradient alone.
  * So k steps are an affine map: m becomes b^k m + c, and such maps compose. A replica keeps the
- * record of its steps since the owner last heard of them: the sum d of the changes of the values, c
+ * delta of its steps since the owner last heard of them: the sum d of the changes of the values, c
  * of each array or number of the state, and, where something decays, k. The owner merges it into
  * whatever it has by then: values += d, m = b^k m + c. (Of Adam's moments, which take a part of a
  * gradient, c is the sum of the whole ones.) So the state ends as in one serial order of all steps
- * of all nodes. Of a single step a replica keeps the gradient, which is half of a record or a third,
+ * of all nodes. Of a single step a replica keeps the gradient, which is half of a delta or a third,
  * and the owner makes the step itself.
  *
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
- *   record  the same with changes instead (d, c), then k as a float if `counts`
+ *   delta  the same with changes instead (d, c), then k as a float if `counts`
  *
  * Values may be of 16 bits in memory (floats.h): then these functions have them as floats
  * (optimizer.h).
@@ -41,24 +41,24 @@ struct row_step {
     float rate, size;
 };
 
-/* One step. `record` NULL: nobody must be told; otherwise the step comes after those that are in
- * it. A record of zeros is one of no step. */
+/* One step. `delta` NULL: nobody must be told; otherwise the step comes after those that are in
+ * it. A delta of zeros is one of no step. */
 typedef void row_step_fn(const struct locus_rule *, struct row_step, float *row,
-                         const float *gradient, uint32_t n, float *record);
+                         const float *gradient, uint32_t n, float *delta);
 
 struct row_type {
     const char *name;        /* of the constant in locus.h */
     struct locus_rule usual; /* 0: it has no such constant */
     uint8_t arrays, numbers; /* of state */
-    bool counts;             /* a record has k */
+    bool counts;             /* a delta has k */
     /* What the rate is multiplied by, in the node's step with this number, from 1. NULL: 1 */
     float (*factor)(const struct locus_rule *, uint64_t number);
     row_step_fn *step;
-    /* A row takes the steps of the record; or, if `both` are one, another record does. */
-    void (*merge)(const struct row_type *, const struct locus_rule *, float *to,
-                  const float *record, uint32_t n, bool both);
-    /* What is kept of the one step that led to this row becomes its record (optimizer.c). NULL:
-     * steps have no records longer than their gradients. */
+    /* A row takes the steps of the delta; or, if `both` are one, another delta does. */
+    void (*merge)(const struct row_type *, const struct locus_rule *, float *to, const float *delta,
+                  uint32_t n, bool both);
+    /* What is kept of the one step that led to this row becomes its delta (optimizer.c). NULL:
+     * steps have no deltas longer than their gradients. */
     void (*note)(const struct locus_rule *, struct row_step, const float *row, float *kept,
                  uint32_t n);
 };
@@ -69,7 +69,7 @@ extern const unsigned row_types; /* in each version */
 const struct row_type *row_type_version(unsigned version);
 
 /* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
- * are their values, and whose steps and records are sums (floats.h). */
+ * are their values, and whose steps and deltas are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
 /* What keeps the rows of a table: the same; or, where sums are not of floats, the type whose step
  * adds. */
@@ -79,13 +79,13 @@ const struct row_type *row_type_kept(enum locus_optimizer, enum locus_element);
 const char *row_type_name(enum locus_optimizer);
 const char *row_type_element_name(enum locus_element);
 
-/* Floats of a row with its state, and of a record; the second is never less. `t` may be NULL. */
+/* Floats of a row with its state, and of a delta; the second is never less. `t` may be NULL. */
 static inline uint64_t row_type_stored(const struct row_type *t, uint32_t n)
 {
     return t ? (uint64_t)n * (1u + t->arrays) + t->numbers : n;
 }
 
-static inline uint64_t row_type_record(const struct row_type *t, uint32_t n)
+static inline uint64_t row_type_delta(const struct row_type *t, uint32_t n)
 {
     return row_type_stored(t, n) + (t && t->counts);
 }

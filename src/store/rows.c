@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) struct row_ref fetch_word(const str
 enum fetch { TO_READ, TO_WRITE, TO_EITHER };
 
 /* The word has arrived by now: prefetches the row from where it is; for a write also the slot
- * behind it, where a clean replica keeps what it was, and one with an optimizer the record of its
+ * behind it, where a clean replica keeps what it was, and one with an optimizer the delta of its
  * steps. For a write exclusively, because the shard and other workers read and write the same rows
  * on other processors. */
 static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, enum fetch fetch)

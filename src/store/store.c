@@ -30,7 +30,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     const struct keyspace *k = &s->keyspace;
     const struct keyspace_table *t = &k->range[range];
     const struct row_type *type = row_type_kept(t->optimizer, t->element);
-    uint32_t words = row_type_words(t->element, t->length), kept = words + t->record - t->length;
+    uint32_t words = row_type_words(t->element, t->length), kept = words + t->delta - t->length;
     struct partition *p = &s->partition[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
@@ -66,8 +66,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
     p->has_one_writer = s->has_one_writer;
-    p->add = floats_add_best();
-    p->gain = floats_gain_best();
+    p->add = floats_best()->add;
+    p->gain = floats_best()->gain;
     /* may wrap below 0, and back when it is subtracted */
     p->first_number = first - p->first_bucket;
     p->length = t->length;
@@ -75,7 +75,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->optimizer = type ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
     p->packed = words;
     p->stored = words + t->stored - t->length;
-    p->record = t->record;
+    p->delta = t->delta;
     p->bf16 = type ? p->optimizer->bf16 : NULL;
     p->place = bf16_draw(s->home.rank, (uint64_t)range << 32 | shard);
     p->draws = p->bf16 ? &s->draws : NULL;

@@ -76,8 +76,8 @@ struct partition {
      * SHARED and always dirty: so the paths for such sums do not ask. */
     struct optimizer *optimizer;
     /* four-byte words, in memory and in messages, of the values; of the values and the state; and
-     * of a record. Those of values that are floats, of the state and of records are floats. */
-    uint32_t packed, stored, record;
+     * of a delta. Those of values that are floats, of the state and of deltas are floats. */
+    uint32_t packed, stored, delta;
     const struct bf16_version *bf16; /* values are of 16 bits; NULL: they are floats */
     uint64_t place;                  /* so that no two rows round alike */
     struct draws *draws;             /* nor two changes of a row; NULL: none rounds */
@@ -131,7 +131,7 @@ struct store {
     bool has_optimizers, counts_steps; /* some; and some number them */
     bool has_bf16;                     /* in some partitions */
     struct draws draws;
-    /* a row or record of the greatest length, never written: what an empty row looks like */
+    /* a row or delta of the greatest length, never written: what an empty row looks like */
     const float *zeros;
     size_t zeros_bytes;
     struct home home;

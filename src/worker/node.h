@@ -1,9 +1,12 @@
 /*
- * node.h - the parts of a node: the store, its workers, and their collectives.
+ * node.h - the parts of a node: the store, its workers, and their collectives; what they count, and
+ * what workers tell the shards.
  *
- * Memory    allocated by locus_open(), released by locus_close()
+ * Callers   figures_: any thread, while the node is open and does not leave its cluster; signaling_:
+ *           the worker's thread or the loader's
+ * Memory    allocated by locus_open(), released by locus_close(); a loader's streams of intents
  * Waiting   only in collectives
- * Life      locus_open ... locus_close
+ * Life      locus_open ... locus_close; signaling_open, signaling_intent ..., signaling_close
  */
 #ifndef LOCUS_WORKER_NODE_H
 #define LOCUS_WORKER_NODE_H
@@ -75,7 +78,7 @@ struct locus_worker {
     locus_clock clock __attribute__((aligned(64)));
     /* for bounds: 0 until it first opens, then its clock, INT64_MAX when closed */
     locus_clock progress;
-    /* of locus_bound: clocks that the copies were behind the worker's */
+    /* of locus_bound: clocks that the rows here were behind the worker's */
     struct locus_histogram behind;
     /* Loaders, too. */
     struct samples samples __attribute__((aligned(64))); /* open ones */
@@ -96,7 +99,7 @@ struct locus {
     struct cluster *cluster; /* NULL in a cluster of one */
     struct node_plan plan;
     bool has_store;
-    bool is_closed;  /* and what is left of it is kept: base/closed.h */
+    bool is_closed;  /* and what is left of it is kept: base/error.h */
     pid_t process;   /* that it belongs to */
     bool is_foreign; /* this process was forked by that one */
     struct forked_watch forked;
@@ -120,9 +123,14 @@ struct locus {
 };
 
 /* Of a node of several. */
+static inline struct reactor *node_reactor(const locus *n, unsigned shard)
+{
+    return cluster_reactors(n->cluster)[shard];
+}
+
 static inline const struct shard *node_shard(const locus *n, unsigned shard)
 {
-    return reactor_shard(cluster_reactors(n->cluster)[shard]);
+    return reactor_shard(node_reactor(n, shard));
 }
 
 /* One writer: no locked instruction. */
@@ -130,5 +138,49 @@ static inline void counter_add(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
 }
+
+/* The sums of what shards, links and workers count (base/figures.h), and what follows from them. */
+struct figures {
+    struct locus_stats stats;
+    struct shard_counters shards;
+    struct link_stats links;
+    struct worker_counters workers;
+    struct locus_histogram behind; /* as the workers' */
+};
+
+void figures_read(const locus *, struct figures *);
+/* The sum over a cluster's shards. */
+struct shard_counters figures_shards(struct cluster *);
+
+/* A row of the tables. */
+struct figure {
+    const char *report, *metric, *label, *help;
+    enum figure_shown shown;
+    bool is_real; /* not a count */
+    size_t offset;
+};
+extern const struct figure figure_table[];
+extern const size_t figure_rows;
+double figure_value(const struct figure *, const struct figures *);
+
+/* Intents and clocks of workers and loaders go to the shards: a stream to each, which is woken when
+ * it must act now. Nothing happens if no shard uses intents. */
+
+/* Opens the streams of a worker or of one of its loaders; *streams stays NULL if no shard uses
+ * intents. 0 or -ENOMEM. */
+int signaling_open(locus_worker *, struct intent_stream ***streams);
+/* The worker's own are closed last. */
+void signaling_close(locus_worker *, struct intent_stream ***streams, bool ends_worker);
+/* Keys are in range. Where no shard uses intents they are counted for statistics, and no more. 0,
+ * -ENOBUFS or -ENOMEM: nothing recorded. */
+int signaling_intent(locus_worker *, struct intent_stream **streams, const locus_key *keys,
+                     size_t n, locus_clock start, locus_clock end);
+/* The node no longer keeps these keys, nor will it. 0 or -ENOMEM: nothing recorded. */
+int signaling_unintend(locus_worker *, const locus_key *keys, size_t n);
+/* The worker's clock is now `now`. It was stored sequentially consistent, because the shard looks
+ * at it once more after announcing that it sleeps. */
+void signaling_advance(locus_worker *, locus_clock now);
+/* Bounded staleness: the worker opens (0), or closes (INT64_MAX). */
+void signaling_progress(locus_worker *, locus_clock);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "actors/reactor.h"
 #include "base/error.h"
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "base/sync.h"
 #include "base/time.h"
 #include "protocol/clocks.h"
@@ -13,8 +13,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { SAY_EVERY_S = 10 };
 
 /* Requests of a worker: enough for eight operations that touch every shard, and for long calls. */
 static unsigned pool_size(unsigned shards)
@@ -86,18 +84,6 @@ static void waiter_wake(struct waiter *w)
 }
 
 #ifdef LOCUS_FIBERS
-static void wait_until(struct waiter *w, bool (*condition)(const void *), const void *a)
-{
-    (void)w;
-    locus_fiber_wait(condition, a);
-}
-
-static bool wait_a_while(struct waiter *w, bool (*condition)(const void *), const void *a)
-{
-    wait_until(w, condition, a);
-    return true;
-}
-
 /* The shard is a fiber, which goes on whenever the worker waits. */
 static void begin_to_help(struct operations *o)
 {
@@ -107,6 +93,14 @@ static void begin_to_help(struct operations *o)
 static void end_to_help(struct waiter *w)
 {
     (void)w;
+}
+
+static bool wait_until_in(struct waiter *w, bool (*condition)(const void *), const void *a,
+                          const struct timespec *time)
+{
+    (void)w, (void)time;
+    locus_fiber_wait(condition, a);
+    return true;
 }
 #else
 static void begin_to_help(struct operations *o)
@@ -163,17 +157,12 @@ static bool wait_until_in(struct waiter *w, bool (*condition)(const void *), con
     return true;
 }
 
+#endif
+
 static void wait_until(struct waiter *w, bool (*condition)(const void *), const void *a)
 {
     wait_until_in(w, condition, a, NULL);
 }
-
-static bool wait_a_while(struct waiter *w, bool (*condition)(const void *), const void *a)
-{
-    static const struct timespec time = {.tv_sec = SAY_EVERY_S};
-    return wait_until_in(w, condition, a, &time);
-}
-#endif
 
 static bool is_complete(const void *operation)
 {
@@ -186,12 +175,18 @@ static bool is_free(const struct request *r)
     return __atomic_load_n(&r->busy, __ATOMIC_ACQUIRE) == 0;
 }
 
+static struct request *find_free(const struct operations *o)
+{
+    for (unsigned i = 0; i < o->requests; i++) {
+        struct request *r = &o->request[(o->next + i) % o->requests];
+        if (is_free(r)) return r;
+    }
+    return NULL;
+}
+
 static bool has_free_request(const void *operations)
 {
-    const struct operations *o = operations;
-    for (unsigned i = 0; i < o->requests; i++)
-        if (is_free(&o->request[i])) return true;
-    return false;
+    return find_free(operations) != NULL;
 }
 
 /* Keys under way. Counted when they are added; the worker itself subtracts them, some time after
@@ -275,21 +270,19 @@ static void post_all(struct operations *o)
 
 static struct request *take_request(struct operations *o)
 {
-    for (;;) {
-        for (unsigned i = 0; i < o->requests; i++) {
-            struct request *r = &o->request[(o->next + i) % o->requests];
-            if (!is_free(r)) continue;
-            o->next = (o->next + i + 1) % o->requests;
-            return r;
-        }
+    struct request *r;
+    while (!(r = find_free(o))) {
         post_all(o); /* nothing may be kept back while we wait: it might be what we wait for */
         wait_until(&o->waiter, has_free_request, o);
     }
+    o->next = (r->number + 1u) % o->requests;
+    return r;
 }
 
-static void begin_request(const struct operations *o, struct operation *op, struct request *r,
+static void begin_request(struct operations *o, struct operation *op, struct request *r,
                           enum request_kind kind)
 {
+    count_off(o, r);
     r->operation = op;
     r->kind = kind;
     r->is_counted = o->under_way != NULL;
@@ -304,10 +297,8 @@ void operation_add(struct operations *o, struct operation *op, enum request_kind
                    unsigned shard, locus_key key, float *values)
 {
     if (!o->filling[shard]) {
-        struct request *r = take_request(o);
-        count_off(o, r);
-        begin_request(o, op, r, kind);
-        o->filling[shard] = r;
+        o->filling[shard] = take_request(o);
+        begin_request(o, op, o->filling[shard], kind);
     }
     struct request *r = o->filling[shard];
     if (o->under_way) {
@@ -352,34 +343,33 @@ int operation_run(struct operations *o, struct operation *op)
     return rc;
 }
 
+/* Asks a shard for what is of no key. */
+static void ask(struct operations *o, struct operation *op, unsigned shard, enum request_kind kind,
+                locus_clock clock)
+{
+    struct request *r = take_request(o);
+    begin_request(o, op, r, kind);
+    r->clock = clock;
+    hand_over(o, shard, r);
+}
+
 int operations_flush(struct operations *o, enum request_kind kind)
 {
     struct operation *op = operation_begin(o);
-    for (unsigned shard = 0; shard < o->shards; shard++) {
-        struct request *r = take_request(o);
-        count_off(o, r);
-        begin_request(o, op, r, kind);
-        r->is_counted = false;
-        hand_over(o, shard, r);
-    }
+    for (unsigned shard = 0; shard < o->shards; shard++) ask(o, op, shard, kind, 0);
     return operations_wait(o, operation_submit(o, op));
 }
 
 int operations_bound(struct operations *o, struct clocks **clocks, locus_clock clock,
                      void (*say)(void *context, unsigned waited_s), void *context)
 {
+    static const struct timespec pause = {.tv_sec = REMINDER_S};
     struct operation *op = operation_begin(o);
-    for (unsigned shard = 0; shard < o->shards; shard++) {
-        if (clocks_gate(clocks[shard]) >= clock) continue;
-        struct request *r = take_request(o);
-        count_off(o, r);
-        begin_request(o, op, r, REQUEST_CLOCK);
-        r->is_counted = false;
-        r->clock = clock;
-        hand_over(o, shard, r);
-    }
+    for (unsigned shard = 0; shard < o->shards; shard++)
+        if (clocks_gate(clocks[shard]) < clock) ask(o, op, shard, REQUEST_CLOCK, clock);
     locus_ticket ticket = operation_submit(o, op);
-    for (unsigned s = SAY_EVERY_S; !wait_a_while(&o->waiter, is_complete, op); s += SAY_EVERY_S)
+    for (unsigned s = REMINDER_S; !wait_until_in(&o->waiter, is_complete, op, &pause);
+         s += REMINDER_S)
         say(context, s);
     return operations_wait(o, ticket);
 }

@@ -1,15 +1,14 @@
 #include "worker/sample_stream.h"
 
-#include "base/closed.h"
+#include "base/error.h"
 #include "base/sync.h"
 #include "store/row.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- sample stream ---- */
-
-/* ---- sample pool ---- */
+/* ---- pools ---- */
 
 int pool_fill(struct pool *p, const struct target *t, struct random *r, size_t size)
 {
@@ -21,9 +20,7 @@ int pool_fill(struct pool *p, const struct target *t, struct random *r, size_t s
         p->capacity = size;
     }
     target_draw_many(t, r, p->key, size);
-    p->size = size;
-    p->next = 0;
-    p->uses = POOL_USES;
+    *p = (struct pool){.key = p->key, .size = size, .capacity = p->capacity, .uses = POOL_USES};
     return 0;
 }
 
@@ -44,32 +41,20 @@ static locus_key next_key(struct pool *p, struct random *r)
     return p->key[p->next++] = key;
 }
 
-static void begin_traversal(struct pool *p)
-{
-    p->next = 0;
-    p->uses--;
-}
-
-static size_t take_any(struct pool *p, struct random *r, locus_key *keys, size_t n)
-{
-    size_t taken = p->size - p->next < n ? p->size - p->next : n;
-    for (size_t i = 0; i < taken; i++) keys[i] = next_key(p, r);
-    if (p->next == p->size) begin_traversal(p);
-    return taken;
-}
-
 /* Keys that the sample already has are skipped for the rest of the traversal. If they were kept for
  * later samples, they would come more and more often, especially a key of great weight, which is in
  * the pool many times but in a sample at most once. */
-static size_t take_other(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys,
-                         size_t n)
+static size_t take_of_traversal(struct pool *p, struct random *r, struct keyset *drawn,
+                                locus_key *keys, size_t n)
 {
     size_t taken = 0;
     while (taken < n && p->next < p->size) {
-        locus_key key = next_key(p, r);
-        if (keyset_add(drawn, key)) keys[taken++] = key;
+        keys[taken] = next_key(p, r);
+        taken += !drawn || keyset_add(drawn, keys[taken]);
     }
-    if (p->next == p->size) begin_traversal(p);
+    if (p->next < p->size) return taken;
+    p->next = 0;
+    p->uses--;
     return taken;
 }
 
@@ -78,15 +63,11 @@ size_t pool_take(struct pool *p, struct random *r, struct keyset *drawn, locus_k
     size_t taken = 0;
     while (taken < n && p->uses > 0) {
         bool is_whole = p->next == 0;
-        size_t more = drawn ? take_other(p, r, drawn, keys + taken, n - taken)
-                            : take_any(p, r, keys + taken, n - taken);
-        taken += more;
+        taken += take_of_traversal(p, r, drawn, keys + taken, n - taken);
         if (drawn && is_whole && taken < n) break; /* all of the pool's keys are in the sample */
     }
     return taken;
 }
-
-/* ---- sample lease ---- */
 
 int preparer_intend(const struct preparer *p, const locus_key *keys, size_t n, locus_clock start,
                     locus_clock end)
@@ -98,39 +79,39 @@ int preparer_intend(const struct preparer *p, const locus_key *keys, size_t n, l
     return rc == -ENOBUFS || rc == -ENOMEM ? 0 : rc;
 }
 
-int lease_begin(struct lease *l, const struct pool *p, const struct preparer *who, locus_clock from,
-                locus_clock to)
+int pool_intend(struct pool *p, const struct preparer *who, locus_clock from, locus_clock to)
 {
-    *l = (struct lease){from, to};
+    p->from = from;
+    p->to = to;
     return preparer_intend(who, p->key, p->size, from, to);
 }
 
 /* Extending by no less than an eighth of what was expected, or by all of what was guessed, keeps
  * extensions few. */
-static locus_clock extension(const struct lease *l, locus_clock end, locus_clock left)
+static locus_clock extension(const struct pool *p, locus_clock end, locus_clock left)
 {
-    locus_clock so_far = end - l->from, least = left > 0 ? so_far / 8 : so_far;
+    locus_clock so_far = end - p->from, least = left > 0 ? so_far / 8 : so_far;
     return left > least ? left : least;
 }
 
-int lease_cover(struct lease *l, const struct pool *p, const struct preparer *who,
-                locus_clock start, locus_clock end, locus_clock left)
+int pool_cover(struct pool *p, const struct preparer *who, locus_clock start, locus_clock end,
+               locus_clock left)
 {
-    if (l->from == l->to) return lease_begin(l, p, who, start, clock_after(end, left));
+    if (p->from == p->to) return pool_intend(p, who, start, clock_after(end, left));
     int rc = 0;
-    if (start < l->from) {
-        rc = preparer_intend(who, p->key, p->size, start, l->from);
-        l->from = start;
+    if (start < p->from) {
+        rc = preparer_intend(who, p->key, p->size, start, p->from);
+        p->from = start;
     }
-    if (rc == 0 && end > l->to) {
-        locus_clock from = l->to;
-        l->to = clock_after(end, extension(l, end, left));
-        rc = preparer_intend(who, p->key, p->size, from, l->to);
+    if (rc == 0 && end > p->to) {
+        locus_clock from = p->to;
+        p->to = clock_after(end, extension(p, end, left));
+        rc = preparer_intend(who, p->key, p->size, from, p->to);
     }
     return rc;
 }
 
-/* ---- sample local ---- */
+/* ---- rows that are here ---- */
 
 static bool take(struct keyset *drawn, locus_key key)
 {
@@ -169,7 +150,7 @@ static bool search(const struct store *s, const struct target *t, struct keyset 
     unsigned shard = keyspace_shard(&s->keyspace, *key);
     struct span span = span_of(&s->keyspace, p, t, shard);
     uint64_t number = row_ref_number(at);
-    for (int steps = LOCAL_SEARCH; steps > 0; steps--) {
+    for (int looks = LOCAL_SEARCH; looks > 0; looks--) {
         uint64_t held = partition_held(p, number / 64) >> number % 64;
         number = held ? number + (unsigned)__builtin_ctzll(held) : (number | 63) + 1;
         if (number >= span.end) {
@@ -193,34 +174,24 @@ bool local_draw(struct local *l, const struct store *s, const struct target *t, 
     return search(s, t, drawn, key);
 }
 
-/* ---- sample stream ---- */
+/* ---- streams ---- */
 
-void stream_init(struct stream *s)
-{
-    *s = (struct stream){.ahead = 1};
-}
-
+/* Intents of pools that are forgotten end by themselves. */
 void stream_seed(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker)
 {
+    latch_take(&s->latch);
     random_init(&s->random, seed, rank, worker);
     random_init(&s->filling, ~seed, rank, worker);
-}
-
-/* Leases of pools that are forgotten end by themselves. */
-void stream_reseed(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker)
-{
-    latch_take(&s->latch);
-    stream_seed(s, seed, rank, worker);
     s->filled = 0;
     s->ahead = 1;
     s->began = s->pool_clocks = 0;
-    s->local = (struct local){.left = 0};
+    s->local.left = 0;
     latch_give(&s->latch);
 }
 
 void stream_fini(struct stream *s)
 {
-    for (unsigned i = 0; i < POOLS_MAX; i++) pool_fini(&s->pool[i].pool);
+    for (unsigned i = 0; i < POOLS_MAX; i++) pool_fini(&s->pool[i]);
 }
 
 /* ---- independent sampling ---- */
@@ -263,7 +234,7 @@ static void meet_worker(struct stream *s, const struct drawing *d)
     s->began = s->pool_clocks = 0;
 }
 
-static struct stream_pool *nth_pool(struct stream *s, unsigned n)
+static struct pool *nth_pool(struct stream *s, unsigned n)
 {
     return &s->pool[(s->present + n) % POOLS_MAX];
 }
@@ -300,7 +271,7 @@ static void end_pool(struct stream *s, const struct drawing *d)
     s->began = d->start;
     s->present = (s->present + 1) % POOLS_MAX;
     s->filled--;
-    const struct pool *p = &nth_pool(s, 0)->pool;
+    const struct pool *p = nth_pool(s, 0);
     bool is_its_turn = s->filled > 0 && d->start <= d->now;
     if (d->rows_move && is_its_turn && s->ahead < POOLS_AHEAD_MAX &&
         count_missing(d, p) > p->size / 8)
@@ -309,9 +280,7 @@ static void end_pool(struct stream *s, const struct drawing *d)
 
 static int fill_next(struct stream *s, const struct drawing *d, size_t size)
 {
-    struct stream_pool *p = nth_pool(s, s->filled);
-    p->lease = (struct lease){0};
-    int rc = pool_fill(&p->pool, d->target, &s->filling, size);
+    int rc = pool_fill(nth_pool(s, s->filled), d->target, &s->filling, size);
     if (rc == 0) s->filled++;
     return rc;
 }
@@ -323,14 +292,12 @@ static int fill_ahead(struct stream *s, const struct drawing *d, size_t size)
     int rc = 0;
     while (rc == 0 && s->filled < 1 + s->ahead) {
         locus_clock before = (s->filled - 1) * s->pool_clocks;
-        locus_clock from =
-            clock_after(d->start, clocks_left(s, &nth_pool(s, 0)->pool) / 2 + before);
+        locus_clock from = clock_after(d->start, clocks_left(s, nth_pool(s, 0)) / 2 + before);
         locus_clock last = d->end > from ? d->end : clock_after(from, 1);
         rc = fill_next(s, d, size);
-        if (rc == 0 && from < last && d->end > d->now) {
-            struct stream_pool *p = nth_pool(s, s->filled - 1);
-            rc = lease_begin(&p->lease, &p->pool, &d->who, from, clock_after(last, s->pool_clocks));
-        }
+        if (rc == 0 && from < last && d->end > d->now)
+            rc = pool_intend(nth_pool(s, s->filled - 1), &d->who, from,
+                             clock_after(last, s->pool_clocks));
     }
     return rc;
 }
@@ -356,12 +323,11 @@ static int intend_missing(const struct drawing *d, const locus_key *keys, size_t
 static int take_from_pool(struct stream *s, const struct drawing *d, locus_key *keys, size_t n,
                           size_t *taken)
 {
-    struct stream_pool *p = nth_pool(s, 0);
-    locus_clock left = clocks_left(s, &p->pool);
-    *taken = pool_take(&p->pool, &s->random, d->drawn, keys, n);
+    struct pool *p = nth_pool(s, 0);
+    locus_clock left = clocks_left(s, p);
+    *taken = pool_take(p, &s->random, d->drawn, keys, n);
     int rc = 0;
-    if (*taken > 0 && d->end > d->now)
-        rc = lease_cover(&p->lease, &p->pool, &d->who, d->start, d->end, left);
+    if (*taken > 0 && d->end > d->now) rc = pool_cover(p, &d->who, d->start, d->end, left);
     return rc == 0 && d->localize ? intend_missing(d, keys, *taken) : rc;
 }
 
@@ -382,10 +348,8 @@ static int draw_from_pools(struct stream *s, const struct drawing *d, locus_key 
         if (rc == 0) rc = take_from_pool(s, d, keys + *reused, n - *reused, &taken);
         if (rc) break;
         *reused += taken;
-        if (nth_pool(s, 0)->pool.uses == 0)
-            end_pool(s, d);
-        else
-            break;
+        if (nth_pool(s, 0)->uses > 0) break;
+        end_pool(s, d);
     }
     if (rc == 0 && s->filled > 0) rc = fill_ahead(s, d, size);
     return rc;
@@ -417,29 +381,27 @@ int stream_draw_local(struct stream *s, const struct drawing *d, locus_key *keys
     return rc;
 }
 
-/* ---- distribution ---- */
-
-static int init_target(struct target *t, locus_key first, const double *weights, uint64_t count)
-{
-    if (weights) return target_init_weighted(t, first, weights, count);
-    target_init_uniform(t, first, count);
-    return 0;
-}
+/* ---- distributions ---- */
 
 int distribution_new(locus_distribution **out, locus_key first, const double *weights,
                      uint64_t count, unsigned workers)
 {
+    int rc = 0;
+    size_t bytes = workers * sizeof(struct stream);
     locus_distribution *d = calloc(1, sizeof *d);
     if (!d) return -ENOMEM;
-    d->stream = aligned_alloc(_Alignof(struct stream), workers * sizeof *d->stream);
-    int rc = d->stream ? init_target(&d->target, first, weights, count) : -ENOMEM;
-    if (rc) {
-        free(d->stream);
+    if (weights)
+        rc = target_init_weighted(&d->target, first, weights, count);
+    else
+        target_init_uniform(&d->target, first, count);
+    d->stream = rc ? NULL : aligned_alloc(_Alignof(struct stream), bytes);
+    if (!d->stream) {
+        target_fini(&d->target);
         free(d);
-        return rc;
+        return -ENOMEM;
     }
+    memset(d->stream, 0, bytes);
     d->streams = workers;
-    for (unsigned i = 0; i < workers; i++) stream_init(&d->stream[i]);
     *out = d;
     return 0;
 }

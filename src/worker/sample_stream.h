@@ -6,62 +6,22 @@
  * Streams share nothing, so samples of different workers and nodes are independent at the levels
  * that promise it (NuPS, Section 4.1).
  *
- * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended.
- * This is what "in the background" means here: the manager's threads fetch the rows. Drawing the
- * keys takes 2 us once in POOL_KEYS * POOL_USES keys, and needs no thread. One more pool is filled
- * ahead whenever a pool's turn comes and an eighth of its rows is not here yet (NuPS, Section 4.4,
+ * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended, which
+ * takes 2 us once in POOL_KEYS * POOL_USES keys, and needs no thread. One more pool is filled ahead
+ * whenever a pool's turn comes and an eighth of its rows is not here yet (NuPS, Section 4.4,
  * compares durations to the same end).
  *
  * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 +
  *           POOLS_AHEAD_MAX of them
  * Waiting   for the latch: some hundred nanoseconds for a sample of 64 keys, some microseconds when
  *           a pool is filled
- * Life      stream_init, stream_seed, stream_... , stream_fini
+ * Life      {0}, stream_seed, stream_..., stream_fini
  */
 #ifndef LOCUS_WORKER_SAMPLE_STREAM_H
 #define LOCUS_WORKER_SAMPLE_STREAM_H
 
 #include "store/store.h"
 #include "worker/sample_target.h"
-
-/*
- * Sample reuse: G independently drawn keys are given out U times, each time in another random
- * order (NuPS, Section 4.4, "Sample reuse").
- *
- * A sample that must have no key twice skips keys that it already has. So the next key is always
- * one of all the pool's keys, and a key of great weight is first in as many samples as its
- * weight says.
- */
-
-enum { POOL_KEYS = 250, POOL_USES = 16 }; /* G and U, as in NuPS, Section 5.1 */
-
-struct pool {
-    locus_key *key; /* [size]; of the current traversal, [next ...] are still to come */
-    size_t size, capacity, next;
-    unsigned uses; /* traversals left, including the current one; 0: used up */
-};
-
-/* Draws `size` keys. 0 or -ENOMEM: the pool is as before. */
-int pool_fill(struct pool *, const struct target *, struct random *, size_t size);
-void pool_fini(struct pool *);
-
-/* Takes at most n keys, fewer if the pool is used up; returns how many. With `drawn`: only keys
- * that are not in it; fewer also if a whole traversal has no other. */
-size_t pool_take(struct pool *, struct random *, struct keyset *drawn, locus_key *keys, size_t n);
-
-/* Keys that it will still give out. */
-static inline uint64_t pool_left(const struct pool *p)
-{
-    return p->uses == 0 ? 0 : (uint64_t)p->uses * p->size - p->next;
-}
-
-/*
- * The clocks for which intent was signaled for all keys of a pool.
- *
- * A pool's rows should stay here until the pool is used up. So its keys are intended together,
- * for as long as the pool is expected to last, and again if it lasts longer. Each extension is a
- * fraction of the whole time so far, so there are few of them.
- */
 
 /* The thread that prepares a sample and signals intent for it: the worker itself, or one of its
  * loaders. */
@@ -76,9 +36,37 @@ struct preparer {
 int preparer_intend(const struct preparer *, const locus_key *keys, size_t n, locus_clock start,
                     locus_clock end);
 
-struct lease {
-    locus_clock from, to; /* equal: none yet */
+/*
+ * Sample reuse: G independently drawn keys are given out U times, each time in another random order
+ * (NuPS, Section 4.4). A sample that must have no key twice skips keys that it already has.
+ *
+ * A pool's rows should stay here until it is used up. So its keys are intended together, for as long
+ * as it is expected to last, and again if it lasts longer. Each extension is a fraction of the whole
+ * time so far, so there are few of them.
+ */
+
+enum { POOL_KEYS = 250, POOL_USES = 16 }; /* G and U, as in NuPS, Section 5.1 */
+
+struct pool {
+    locus_key *key; /* [size]; of the current traversal, [next ...] are still to come */
+    size_t size, capacity, next;
+    unsigned uses;        /* traversals left, including the current one; 0: used up */
+    locus_clock from, to; /* for which intent was signaled; equal: none yet */
 };
+
+/* Draws `size` keys, for which nothing is intended yet. 0 or -ENOMEM: the pool is as before. */
+int pool_fill(struct pool *, const struct target *, struct random *, size_t size);
+void pool_fini(struct pool *);
+
+/* Takes at most n keys, fewer if the pool is used up; returns how many. With `drawn`: only keys
+ * that are not in it; fewer also if a whole traversal has no other. */
+size_t pool_take(struct pool *, struct random *, struct keyset *drawn, locus_key *keys, size_t n);
+
+/* Keys that it will still give out. */
+static inline uint64_t pool_left(const struct pool *p)
+{
+    return p->uses == 0 ? 0 : (uint64_t)p->uses * p->size - p->next;
+}
 
 /* Clocks are not negative; adding stops at the last one. */
 static inline locus_clock clock_after(locus_clock c, locus_clock more)
@@ -87,24 +75,21 @@ static inline locus_clock clock_after(locus_clock c, locus_clock more)
 }
 
 /* Intends the pool's keys for [from, to). 0, or why that failed: a node was lost. */
-int lease_begin(struct lease *, const struct pool *, const struct preparer *, locus_clock from,
-                locus_clock to);
+int pool_intend(struct pool *, const struct preparer *, locus_clock from, locus_clock to);
 
 /* The pool's keys are used in [start, end), and the pool will last about `left` clocks (0:
  * unknown): signals what was not yet signaled of that, and more. */
-int lease_cover(struct lease *, const struct pool *, const struct preparer *, locus_clock start,
-                locus_clock end, locus_clock left);
+int pool_cover(struct pool *, const struct preparer *, locus_clock start, locus_clock end,
+               locus_clock left);
 
 /*
- * Local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4, "Local
- * sampling").
+ * Local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4).
  *
- * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times: that is the
- * target restricted to the rows that are here. A bit says whether one is (store.h), so a draw in
- * vain touches no line that others write often. If that fails, few rows are here. Then the last
- * key's part of the range, that of its shard, is searched from this key on, 64 keys at once, for
- * LOCAL_SEARCH steps; the first key found is used, whatever its weight. If there is none, the
- * caller falls back.
+ * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times. A bit says whether
+ * one is (store.h), so a draw in vain touches no line that others write often. If that fails, few
+ * rows are here. Then the last key's part of the range, that of its shard, is searched from this key
+ * on, 64 keys at once, LOCAL_SEARCH times; the first key found is used, whatever its weight. If
+ * there is none, the caller falls back.
  */
 
 enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_AHEAD = 16 };
@@ -128,24 +113,18 @@ bool local_draw(struct local *, const struct store *, const struct target *, str
 
 enum { POOLS_AHEAD_MAX = 8, POOLS_MAX = 1 + POOLS_AHEAD_MAX };
 
-struct stream_pool {
-    struct pool pool;
-    struct lease lease;
-};
-
 struct stream {
     int latch;
     unsigned filled; /* pools, from `present` on, in a ring */
     unsigned present, ahead;
     struct random random; /* of single keys, and the orders of pools */
-    struct random
-        /* of the pools' keys. Separate, because how many pools are filled ahead depends on which
-         * rows are here, and must not change what is drawn */
-        filling;
-    uint64_t opening;        /* of the worker, whose clock the leases are in */
+    /* of the pools' keys. Separate, because how many pools are filled ahead depends on which rows
+     * are here, and must not change what is drawn */
+    struct random filling;
+    uint64_t opening;        /* of the worker, in whose clock the pools are intended */
     locus_clock began;       /* the present pool: start of its first sample */
     locus_clock pool_clocks; /* how long a pool lasts; 0: not known yet */
-    struct stream_pool pool[POOLS_MAX];
+    struct pool pool[POOLS_MAX];
     struct local local;
 } __attribute__((aligned(128)));
 
@@ -164,11 +143,8 @@ struct drawing {
     bool intends; /* signal what is drawn */
 };
 
-void stream_init(struct stream *);
-/* Before anything is drawn. */
+/* Of zeros; before anything is drawn, and later again: then pools are forgotten. */
 void stream_seed(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
-/* At any time: pools, and what is known to be here, are forgotten. */
-void stream_reseed(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
 void stream_fini(struct stream *);
 
 /* One call for each scheme: draws n keys. 0, -ENOMEM, or the error of signaling intent: a node was

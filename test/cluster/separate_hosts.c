@@ -9,7 +9,7 @@
 #include "cables.h"
 #include "team.h"
 
-#include "net/carrier.h"
+#include "net/tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -169,7 +169,7 @@ static void close_networks(int count)
 #define TCP_RTO_MAX_MS 44
 #endif
 
-/* Without it an outage is survived only as silence.h says. */
+/* Without it an outage is survived only as tcp.h says. */
 static bool retries_can_be_bounded(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0), ms = 1000;

@@ -84,9 +84,9 @@ static void append_frame(struct peer *p)
     }
     size_t bytes;
     const uint8_t *text = (const uint8_t *)p->all.place;
-    if (f.kind == WIRE_SHARE && input_rarely(&p->in, 2))
+    if (f.kind == WIRE_COMMON && input_rarely(&p->in, 2))
         bytes = sizeof p->all.place;
-    else if (f.kind == WIRE_LOST || f.kind == WIRE_SHARE)
+    else if (f.kind == WIRE_LOST || f.kind == WIRE_COMMON)
         text = input_bytes(&p->in, 8 * (size_t)input_below(&p->in, 66), &bytes);
     else
         bytes = 0;
@@ -105,7 +105,7 @@ static void append_bytes(struct peer *p)
 /* As the ring does: no further than there is room, and never when the link is closed. */
 static void receive(struct peer *p, size_t max)
 {
-    if (p->link->state != LINK_OPEN) return;
+    if (p->link->phase != LINK_OPEN) return;
     struct iovec space = link_space(p->link);
     MUST(space.iov_len > 0);
     size_t n = p->have < max ? p->have : max;
@@ -170,54 +170,25 @@ static void step(struct peer *p)
     MUST(p->link->queued_bytes <= link_queued_max(p->link) + p->all.frame_bytes);
 }
 
-/* There is no connection: the target drives the link. */
-static bool opens(const struct link *l)
-{
-    (void)l;
-    return true;
-}
-
-static void does_nothing(const struct link *l)
-{
-    (void)l;
-}
-
-static void says_nothing(const struct link *l, const void *data, size_t bytes)
-{
-    (void)l, (void)data, (void)bytes;
-}
-
-static void has_no_load(const struct link *l, struct link_load *to)
-{
-    (void)l, (void)to;
-}
-
-static void describes(const struct link *l, uint64_t timeout_ns, char *reason)
-{
-    (void)l, (void)timeout_ns;
-    *reason = '.';
-    reason[1] = '\0';
-}
-
-static const struct carrier no_carrier = {"none",       opens,       says_nothing, does_nothing,
-                                          does_nothing, has_no_load, describes};
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static unsigned char stream[STREAM_BYTES];
     struct peer p = {.in = input_of(data, size), .stream = stream, .now_ns = 1};
     const struct link_events events = {&p, on_frame, on_failed, NULL};
+    int fd[2]; /* the target drives the link; of the connection only what ends it is used */
+    MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) == 0);
     links_init(&p.all, &events, NODES, wire_entry_bytes(ENTRY_FLOATS_MAX), TIMEOUT_S);
-    p.link = link_new(&p.all, PEER, &no_carrier, -1);
+    p.link = link_new(&p.all, PEER, fd[0]);
     MUST(p.link);
-    if (input_rarely(&p.in, 4) && !shared_place(p.all.place)) *p.all.place = '\0';
-    if (input_rarely(&p.in, 2)) link_ask_to_share(p.link);
+    if (input_rarely(&p.in, 4) && !common_place(p.all.place)) *p.all.place = '\0';
+    if (input_rarely(&p.in, 2)) link_ask_common(p.link);
     while (input_left(&p.in) > 0) step(&p);
-    while (p.have > 0 && p.link->state == LINK_OPEN) receive(&p, STREAM_BYTES);
-    if (p.link->state == LINK_FAILED)
+    while (p.have > 0 && p.link->phase == LINK_OPEN) receive(&p, STREAM_BYTES);
+    if (p.link->phase == LINK_FAILED)
         MUST(*p.link->reason && p.link->culprit < NODES && p.all.fallen == p.link);
     link_end(p.link);
     link_free(p.link);
+    close(fd[1]);
     links_fini(&p.all);
     return 0;
 }

@@ -81,16 +81,14 @@ static void speak(const struct talk *t, unsigned word, const unsigned char *thei
                            .cluster = CLUSTER,
                            .rank = t->calls ? CALLER : CALLEE,
                            .shard = t->shard};
-    const struct secret_claim claim = {.role = t->calls ? SECRET_CALLER : SECRET_CALLEE,
-                                       .prover = h.rank,
-                                       .verifier = RANK,
-                                       .shard = t->shard,
-                                       .cluster = CLUSTER,
-                                       .prover_nonce = our_nonce,
-                                       .verifier_nonce = their_nonce};
+    struct secret_talk talk = {
+        .our_rank = h.rank, .their_rank = RANK, .shard = t->shard, .cluster = CLUSTER};
+    memcpy(talk.our_nonce, our_nonce, sizeof talk.our_nonce);
+    if (their_nonce) memcpy(talk.their_nonce, their_nonce, sizeof talk.their_nonce);
     if (run.has_secret && word == 0) memcpy(h.proof, our_nonce, sizeof h.proof);
     if (run.has_secret && word == 0 && !t->calls) h.status = MESH_CHALLENGE;
-    if (run.has_secret && word > 0) secret_prove(&secret, &claim, h.proof);
+    if (run.has_secret && word > 0)
+        secret_answer(&secret, &talk, t->calls ? SECRET_CALLER : SECRET_CALLEE, NULL, 0, h.proof);
     for (size_t i = 0; i < sizeof h; i++)
         ((unsigned char *)&h)[i] ^= ((const unsigned char *)&s->change)[i];
     if (s->is_silent) return;

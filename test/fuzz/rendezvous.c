@@ -135,13 +135,10 @@ static struct message *response(const struct others *c, int peer, int rank)
     struct message *hello = hello_write(&config, 60000);
     const unsigned char *body = hello->data + MESSAGE_HEADER_BYTES;
     size_t bytes = hello->bytes - MESSAGE_HEADER_BYTES;
-    const struct secret_claim claim = {.role = SECRET_MEMBER,
-                                       .prover = (unsigned)rank,
-                                       .prover_nonce = nonce,
-                                       .verifier_nonce = heard + MESSAGE_HEADER_BYTES,
-                                       .body = body,
-                                       .body_bytes = bytes};
-    secret_prove(&secret, &claim, proof);
+    struct secret_talk talk = {.our_rank = (unsigned)rank};
+    memcpy(talk.our_nonce, nonce, sizeof nonce);
+    memcpy(talk.their_nonce, heard + MESSAGE_HEADER_BYTES, sizeof talk.their_nonce);
+    secret_answer(&secret, &talk, SECRET_MEMBER, body, bytes, proof);
     struct message *m = message_new(MESSAGE_RESPONSE);
     message_put_bytes(m, nonce, sizeof nonce);
     message_put_bytes(m, proof, sizeof proof);
@@ -300,14 +297,11 @@ static void put_proof(const struct others *z, struct message *m, const unsigned 
     message_let_go(hello);
     MUST(bytes < sizeof heard);
     if (z->has_secret && peer_heard(z->peer, heard, bytes) == bytes) {
-        const struct secret_claim claim = {
-            .role = SECRET_RENDEZVOUS,
-            .verifier = MEMBER,
-            .prover_nonce = nonce,
-            .verifier_nonce = heard + MESSAGE_HEADER_BYTES,
-            .body = m->data + MESSAGE_HEADER_BYTES,
-            .body_bytes = covers_message ? m->bytes - MESSAGE_HEADER_BYTES : 0};
-        secret_prove(&secret, &claim, proof);
+        struct secret_talk talk = {.their_rank = MEMBER};
+        memcpy(talk.our_nonce, nonce, sizeof talk.our_nonce);
+        memcpy(talk.their_nonce, heard + MESSAGE_HEADER_BYTES, sizeof talk.their_nonce);
+        secret_answer(&secret, &talk, SECRET_RENDEZVOUS, m->data + MESSAGE_HEADER_BYTES,
+                      covers_message ? m->bytes - MESSAGE_HEADER_BYTES : 0, proof);
     }
     message_put_bytes(m, proof, sizeof proof);
 }

@@ -240,7 +240,7 @@ static void begin_request(struct node *n, enum request_kind kind, unsigned items
     o->is_under_way = o->waits = true;
 }
 
-/* As signaling.c does. */
+/* As node.c does. */
 static void signal_intent(struct node *n, unsigned worker)
 {
     struct input *in = &n->all->in;
@@ -253,7 +253,7 @@ static void signal_intent(struct node *n, unsigned worker)
     stream_begin(s, start, end, now, intents_lookahead(n->shard.intents, worker));
     for (; keys > 0; keys--)
         MUST(stream_add(s, keyspace_index(&n->store.keyspace, choose_key(n, false))) == 0);
-    if (start > now) n->waiting_keys += s->call.recorded;
+    if (start > now) n->waiting_keys += s->call.added;
     stream_publish(s);
     intents_published(n->shard.intents, worker, start, now);
 }

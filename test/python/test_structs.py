@@ -19,7 +19,7 @@ STRUCTS = {"locus_rule": _c.CRule, "locus_table": _c.CTable, "locus_stats": _c.C
 # nothing for Python; and prefetching a row pays only for those. A node knows what it was opened with.
 NOT_BOUND = {"locus_" + name for name in (
     "read_begin", "read_end", "view", "change_local", "step_local", "prefetch", "technique_of", "table_first",
-    "checkpoint", "restore", "distribution_seed_worker")}
+    "checkpoint", "restore", "distribution_seed_worker", "read_rows", "feed_open", "feed_next", "feed_close")}
 
 
 def probe_of(structs):
@@ -73,7 +73,7 @@ class Structs(unittest.TestCase):
     def test_limits_are_those_of_the_header(self):
         self.assertIn(f"LOCUS_HISTOGRAM_BUCKETS = {_c.HISTOGRAM_BUCKETS} ", HEADER)
         self.assertIn("LOCUS_LENGTH_MAX (UINT32_C(1) << 20)", HEADER)
-        private = (ROOT / "src" / "node" / "operation.h").read_text()
+        private = (ROOT / "src" / "worker" / "operation.h").read_text()
         self.assertIn(f"OPERATIONS_MAX = {_c.OPERATIONS_MAX},", private)
 
 

@@ -98,28 +98,28 @@ static double taken_part(struct content_layout l, unsigned array)
     return l.optimizer >= LOCUS_ADAM ? 1 - kept_part(l, array) : 1;
 }
 
-void content_write_record(float *record, struct content_layout l, const float *pushed)
+void content_write_record(float *delta, struct content_layout l, const float *pushed)
 {
     unsigned arrays = content_floats(l) / l.length - 1;
     for (uint32_t i = 0; i < l.length; i++) {
-        record[i] = arrays ? -pushed[i] : pushed[i];
-        if (arrays) record[l.length + i] = content_decays(l) ? pushed[i] : pushed[i] * pushed[i];
-        if (arrays == 2) record[2 * l.length + i] = pushed[i] * pushed[i];
+        delta[i] = arrays ? -pushed[i] : pushed[i];
+        if (arrays) delta[l.length + i] = content_decays(l) ? pushed[i] : pushed[i] * pushed[i];
+        if (arrays == 2) delta[2 * l.length + i] = pushed[i] * pushed[i];
     }
-    record[content_floats(l)] = 1;
+    delta[content_floats(l)] = 1;
 }
 
-void content_merge(float *to, struct content_layout l, const float *record, bool is_row)
+void content_merge(float *to, struct content_layout l, const float *delta, bool is_row)
 {
     uint32_t floats = content_floats(l);
-    for (uint32_t i = 0; i < l.length; i++) to[i] += record[i];
+    for (uint32_t i = 0; i < l.length; i++) to[i] += delta[i];
     for (uint32_t i = l.length; i < floats; i++) {
         unsigned array = i / l.length - 1;
-        double keep = pow(kept_part(l, array), (double)record[floats]);
+        double keep = pow(kept_part(l, array), (double)delta[floats]);
         double take = is_row ? taken_part(l, array) : 1;
-        to[i] = (float)(keep * (double)to[i] + take * (double)record[i]);
+        to[i] = (float)(keep * (double)to[i] + take * (double)delta[i]);
     }
-    if (!is_row) to[floats] += record[floats];
+    if (!is_row) to[floats] += delta[floats];
 }
 
 /* The digits of a sum that forgets: each is a step of one of the updates, at an age that no other

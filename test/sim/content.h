@@ -82,7 +82,7 @@ static inline bool content_is_narrow(struct content_layout l)
     return l.is_bf16 || content_decays(l);
 }
 
-/* Of a row with its state; a record has one more, the count of its steps. */
+/* Of a row with its state; a delta has one more, the count of its steps. */
 static inline uint32_t content_floats(struct content_layout l)
 {
     unsigned arrays = l.optimizer >= LOCUS_ADAM ? 2 : l.optimizer != LOCUS_NO_OPTIMIZER;
@@ -104,10 +104,10 @@ void content_write_update(float *row, struct content_layout, unsigned update);
 void content_write_set(float *row, struct content_layout, unsigned set);
 /* Of the table of such a row. */
 struct locus_rule content_rule(enum locus_optimizer);
-/* The record of one step with a gradient, or, without an optimizer, of an update. */
-void content_write_record(float *record, struct content_layout, const float *pushed);
-/* A row takes the steps of a record; or, if not `is_row`, another record does. */
-void content_merge(float *to, struct content_layout, const float *record, bool is_row);
+/* The delta of one step with a gradient, or, without an optimizer, of an update. */
+void content_write_record(float *delta, struct content_layout, const float *pushed);
+/* A row takes the steps of a delta; or, if not `is_row`, another delta does. */
+void content_merge(float *to, struct content_layout, const float *delta, bool is_row);
 /* NULL, or what is wrong with the row; of its state content_check_state() tells that. */
 const char *content_read(const float *row, struct content_layout, struct content *);
 const char *content_check_state(const float *row, struct content_layout, const struct content *);

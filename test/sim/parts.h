@@ -8,13 +8,10 @@
 #include "intents/intents.h"
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
-#include "protocol/handover.h"
-#include "protocol/holders.h"
-#include "protocol/location.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
-#include "protocol/step.h"
+#include "protocol/woken.h"
 
 #endif

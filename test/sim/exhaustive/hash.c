@@ -65,7 +65,7 @@ static void put_replication(const struct record *r, directory_word w)
 static void put_clocks(const struct shard *s, const struct record *r)
 {
     const struct clocks *c = s->clocks;
-    put((uint64_t)c->is_on | (uint64_t)c->has_taken << 1 | (uint64_t)c->has_looked << 2 |
+    put((uint64_t)c->is_on | (uint64_t)c->has_taken << 1 | (uint64_t)c->has_divided << 2 |
         c->waiting << 3 | (uint64_t)c->awaited << 8 | (uint64_t)c->gate << 16);
     put((uint64_t)c->reading << 1 | c->is_ours);
     put((uint64_t)c->reported);
@@ -75,7 +75,7 @@ static void put_clocks(const struct shard *s, const struct record *r)
     for (unsigned w = 0; w < s->workers; w++) {
         bool counts = c->reading >= 0 && !c->has_taken && c->target[w] > c->taken[w];
         put(counts ? c->target[w] - c->taken[w] : 0);
-        put((uint64_t)*c->progress[w]);
+        put((uint64_t)*s->plan->progress[w]);
     }
     for (unsigned n = 0; n < s->nodes; n++) {
         const struct clock_peer *p = &c->peer[n];

@@ -14,7 +14,7 @@
  *                                 nodes, and their operations; * is asynchronous
  */
 #include "base/time.h"
-#include "protocol/technique.h"
+#include "protocol/plan.h"
 #include "search.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "scenario.h"
 
-#include "protocol/technique.h"
+#include "protocol/plan.h"
 
 #include <stdio.h>
 #include <string.h>

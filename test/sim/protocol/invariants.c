@@ -3,7 +3,6 @@
 #include "common/stores.h"
 #include "journal.h"
 #include "protocol/clocks.h"
-#include "protocol/location.h"
 #include "report.h"
 #include "store/copies.h"
 
@@ -178,7 +177,7 @@ static void add_entry(struct traffic *t, const struct wire_entry *e)
     if (e->operation == WIRE_PUSH || e->flags & WIRE_GRADIENT)
         content_write_record(record, journal_key(e->key)->layout, values);
     else
-        memcpy(record, values, p->record * sizeof *record);
+        memcpy(record, values, p->delta * sizeof *record);
     add_record(t, e->key, record);
 }
 
@@ -199,11 +198,11 @@ static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, dir
     if (p->bf16 || !p->optimizer) { /* the values, as they were */
         show(p, unsaid, kept);
         for (uint32_t i = 0; i < p->length; i++) unsaid[i] = row[i] - unsaid[i];
-    } else if (p->optimizer->keeps_gradients && kept[p->record - 1] < 0) {
+    } else if (p->optimizer->keeps_gradients && kept[p->delta - 1] < 0) {
         content_write_record(unsaid, journal_key(key)->layout,
                              kept); /* of one step, its gradient */
     } else {
-        memcpy(unsaid, kept, p->record * sizeof *unsaid);
+        memcpy(unsaid, kept, p->delta * sizeof *unsaid);
     }
     add_record(t, key, unsaid);
 }

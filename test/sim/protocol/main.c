@@ -16,7 +16,7 @@
  *   protocol --list              the scripts
  */
 #include "base/time.h"
-#include "protocol/technique.h"
+#include "protocol/plan.h"
 #include "report.h"
 #include "shrink.h"
 

@@ -464,7 +464,7 @@ static bool has_news(const void *reactor)
         if (has_arrived(r, from)) return true;
     }
     for (unsigned w = 0; w < c->workers; w++)
-        if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
+        if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     return looks_for_news(r);
 }
 

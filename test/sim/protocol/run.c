@@ -1,15 +1,17 @@
 #include "run.h"
 
 #include "common/exact_steps.h"
+#include "protocol/plan.h"
 #include "invariants.h"
 #include "journal.h"
 #include "player.h"
-#include "protocol/technique.h"
 #include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS_MAX = 5000000, TABLES_MAX = 3 };

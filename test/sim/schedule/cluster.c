@@ -2,7 +2,7 @@
  * the library's does; each call is a narrow place, before and behind. */
 #include "schedule.h"
 
-#include "scheduling/scheduler.h"
+#include "scheduling/mail.h"
 
 #include <errno.h>
 #include <stdlib.h>

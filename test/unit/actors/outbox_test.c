@@ -1,5 +1,5 @@
 /* outbox_test.c - when what a shard said leaves. */
-#include "actors/outbox.h"
+#include "actors/mailbox.h"
 #include "test.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * round, bf16_test.c of the store checks. */
 #include "store/row_type.h"
 #include "worker/call.h"
-#include "locus_train.h"
+#include "locus.h"
 #include "one_node.h"
 
 #include <math.h>

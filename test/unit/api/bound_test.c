@@ -1,6 +1,6 @@
 /* bound: a worker waits for the others' clocks, and then sees what they did before them. */
 #include "cluster/nodes.h"
-#include "worker/signaling.h"
+#include "worker/node.h"
 
 #include "pair.h"
 

@@ -2,7 +2,7 @@
  * sentence by every call, and so is what no call can use: NULL, and more keys than memory has. */
 #include "locus_schedule.h"
 
-#include "base/closed.h"
+#include "base/error.h"
 #include "one_node.h"
 
 #include <sys/wait.h>

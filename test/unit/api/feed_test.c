@@ -1,4 +1,4 @@
-#include "locus_train.h"
+#include "locus.h"
 
 #include "one_node.h"
 

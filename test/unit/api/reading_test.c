@@ -1,6 +1,6 @@
 /* Rows in place, on a cluster of one: sections and views. */
 #include "pair.h"
-#include "locus_train.h"
+#include "locus.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "base/clock_heap.h"
+#include "base/sets.h"
 
 #include "test.h"
 

@@ -49,8 +49,8 @@ TEST(floats, add_writes_each_element_once_and_nothing_beside)
 {
     for (size_t n = 0; n <= 140; n++)
         for (size_t offset = 0; offset < 16; offset += 5)
-            add_once(floats_add_best(), n, offset, 15 - offset);
-    add_once(floats_add_best(), LENGTH_MAX, 1, 2);
+            add_once(floats_best()->add, n, offset, 15 - offset);
+    add_once(floats_best()->add, LENGTH_MAX, 1, 2);
 }
 
 static void gain_once(floats_gain_fn *gain, size_t n, size_t offset, bool adds)
@@ -84,7 +84,7 @@ TEST(floats, gain_is_never_nan)
         to[i] = 7;
     }
     for (int adds = 0; adds < 2; adds++) {
-        floats_gain_best()(to, was, now, N, adds);
+        floats_best()->gain(to, was, now, N, adds);
         for (unsigned i = 0; i < N; i++) {
             float gained = i % 2 ? 0 : i % 3 == 2 ? 4 : 5;
             CHECK(to[i] == gained * (float)(1 + adds));
@@ -96,7 +96,7 @@ TEST(floats, gain_is_the_difference_and_zero_between_infinities)
 {
     for (size_t n = 0; n <= 140; n++)
         for (size_t offset = 0; offset < 16; offset += 5)
-            for (int adds = 0; adds < 2; adds++) gain_once(floats_gain_best(), n, offset, adds);
+            for (int adds = 0; adds < 2; adds++) gain_once(floats_best()->gain, n, offset, adds);
 }
 
 TEST(floats, copy_writes_each_element_and_nothing_beside)

@@ -1,4 +1,4 @@
-#include "base/histogram.h"
+#include "base/figures.h"
 #include "test.h"
 
 TEST(histogram, add_counts_powers_of_two)

@@ -1,6 +1,6 @@
 /* The keys that a sample has: each can be added once, until the set begins anew. */
 #include "base/sets.h"
-#include "worker/random.h"
+#include "worker/sample_target.h"
 #include "test.h"
 
 #include <string.h>

@@ -129,19 +129,15 @@ TEST(rendezvous, refused_node_is_named_when_nobody_else_comes)
 static size_t make_response(const struct node *n, const unsigned char *challenge,
                             unsigned char *data)
 {
-    unsigned char nonce[SECRET_NONCE_BYTES], proof[SECRET_PROOF_BYTES];
+    unsigned char proof[SECRET_PROOF_BYTES];
+    struct secret_talk talk = {.our_rank = (unsigned)n->config.node.rank};
     unsigned char hello[TEXT_BYTES], *body = hello + MESSAGE_HEADER_BYTES;
     size_t bytes = peer_hello(&n->config, hello, sizeof hello) - MESSAGE_HEADER_BYTES;
-    secret_nonce(nonce);
-    const struct secret_claim claim = {.role = SECRET_MEMBER,
-                                       .prover = (unsigned)n->config.node.rank,
-                                       .prover_nonce = nonce,
-                                       .verifier_nonce = challenge,
-                                       .body = body,
-                                       .body_bytes = bytes};
-    secret_prove(n->config.secret, &claim, proof);
+    secret_nonce(talk.our_nonce);
+    memcpy(talk.their_nonce, challenge, sizeof talk.their_nonce);
+    secret_answer(n->config.secret, &talk, SECRET_MEMBER, body, bytes, proof);
     struct message *m = message_new(MESSAGE_RESPONSE);
-    message_put_bytes(m, nonce, sizeof nonce);
+    message_put_bytes(m, talk.our_nonce, sizeof talk.our_nonce);
     message_put_bytes(m, proof, sizeof proof);
     message_put_bytes(m, body, bytes);
     m = message_done(m);
@@ -175,7 +171,7 @@ TEST(rendezvous, response_is_good_for_its_challenge_alone)
 {
     struct node n[2];
     struct secret s = secret_of("open sesame");
-    unsigned char challenge[SECRET_NONCE_BYTES], response[TEXT_BYTES], welcome[TEXT_BYTES];
+    unsigned char challenge[SECRET_NONCE_BYTES] = {0}, response[TEXT_BYTES], welcome[TEXT_BYTES];
     init_sharing(n, 2, &s);
     node_start(&n[0], node_join);
 
@@ -200,11 +196,10 @@ TEST(rendezvous, response_is_good_for_its_challenge_alone)
     peer_say(fd, response, make_response(&n[1], challenge, response));
     CHECK_EQ(peer_hear(fd, MESSAGE_WELCOME, welcome, sizeof welcome),
              MESSAGE_HEADER_BYTES + 4 + SECRET_PROOF_BYTES);
-    const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
-                                       .verifier = 1,
-                                       .prover_nonce = challenge,
-                                       .verifier_nonce = response + MESSAGE_HEADER_BYTES};
-    CHECK(secret_check(&s, &claim, welcome + MESSAGE_HEADER_BYTES + 4));
+    struct secret_talk talk = {.our_rank = 1};
+    memcpy(talk.their_nonce, challenge, sizeof talk.their_nonce);
+    memcpy(talk.our_nonce, response + MESSAGE_HEADER_BYTES, sizeof talk.our_nonce);
+    CHECK(secret_hear(&s, &talk, SECRET_RENDEZVOUS, NULL, 0, welcome + MESSAGE_HEADER_BYTES + 4));
     node_finish(&n[0]);
     CHECK_EQ(n[0].rc, 0);
     close(fd);

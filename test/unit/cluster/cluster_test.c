@@ -1,7 +1,7 @@
 /* A cluster that loses a node, as those see it who ask. */
 #include "cluster/cluster.h"
 #include "cluster/nodes.h"
-#include "protocol/config.h"
+#include "protocol/plan.h"
 #include "threads.h"
 
 #include <errno.h>

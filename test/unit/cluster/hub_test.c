@@ -4,7 +4,6 @@
 
 #include "cluster/message.h"
 #include "cluster/peers.h"
-#include "cluster/streams.h"
 #include "test.h"
 
 #include <errno.h>

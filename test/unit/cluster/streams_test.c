@@ -1,9 +1,9 @@
 /* streams: what nng needs is there, or a sentence says what is not; connecting; and of all sockets
  * of this process a stream's own is found, and no other. */
-#include "cluster/streams.h"
+#include "cluster/hub.h"
 
 #include "net/loopback.h"
-#include "net/carrier.h"
+#include "net/tcp.h"
 #include "locus.h"
 #include "test.h"
 

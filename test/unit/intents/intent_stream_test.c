@@ -13,13 +13,13 @@ static void add(struct intent_stream *s, uint64_t first, uint64_t count)
 /* Reads all that is published: checks that the indices go on from `first`. Returns how many. */
 static uint64_t read_on(struct intent_stream *s, uint64_t first)
 {
-    struct intent_record r;
+    struct intent_part r;
     uint64_t count = 0;
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
         for (uint32_t i = 0; i < r.count; i++) CHECK_EQ(r.index[i], first + count++);
         if (r.count == 0) continue;
-        CHECK_EQ(r.kind, RECORD_WAITING);
+        CHECK_EQ(r.kind, PART_WAITING);
         CHECK_EQ(r.start, 5);
         CHECK_EQ(r.end, 9);
     }

@@ -1,4 +1,4 @@
-#include "intents/lookahead.h"
+#include "intents/pacer.h"
 
 #include "test.h"
 
@@ -52,7 +52,7 @@ TEST(lookahead, quantile_grows_with_the_rate_and_is_none_without)
 static void rounds_of(struct lookahead *t, int rounds, locus_clock from, locus_clock to)
 {
     while (rounds-- > 0) {
-        lookahead_begin(t, from);
+        t->at_start = from;
         lookahead_end(t, to);
     }
 }
@@ -102,8 +102,8 @@ static locus_clock margin_after(bool may_widen, int times, unsigned begun, bool 
     struct margin m;
     margin_init(&m, may_widen);
     for (int i = 0; i < times; i++) {
-        for (unsigned k = 0; k < begun; k++) margin_began(&m);
-        if (late) margin_late(&m);
+        for (unsigned k = 0; k < begun; k++) m.begun++;
+        m.was_late |= late;
         margin_adjust(&m);
     }
     return margin_of(&m, lookahead);

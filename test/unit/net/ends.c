@@ -78,19 +78,23 @@ void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *r
 
 void ends_need_memory(void)
 {
-    char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
-    struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
-    if (!s) SKIP("there is no room in /dev/shm here");
-    shared_free(s);
+    char place[COMMON_TEXT_BYTES], name[COMMON_TEXT_BYTES];
+    struct common *s = common_place(place) ? common_create(COMMON_RING_MAX, name) : NULL;
+    if (!s) SKIP("there is no common memory here");
+    common_free(s);
 }
 
 void end_create(struct end *e, int fd, struct ends_how how)
 {
     *e = (struct end){0};
-    const struct link_events events = {e, end_on_frame, end_on_failed, on_heartbeat};
-    if (uring_init(&e->uring, &events, NODES, how.entry_bytes_max,
-                   how.timeout_s > 0 ? how.timeout_s : 10, how.setup))
-        SKIP(locus_error());
+    const struct uring_config c = {.events = {e, end_on_frame, end_on_failed, on_heartbeat},
+                                   .nodes = NODES,
+                                   .rank = how.rank,
+                                   .entry_bytes_max = how.entry_bytes_max,
+                                   .peer_timeout_s = how.timeout_s > 0 ? how.timeout_s : 10,
+                                   .is_common = how.is_common,
+                                   .first_setup = how.setup};
+    if (uring_init(&e->uring, &c)) SKIP(locus_error());
     CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
 }
 
@@ -106,8 +110,8 @@ void ends_create(struct end e[2], struct ends_how how)
     int fd[2];
     loopback_pair(fd);
     for (unsigned i = 0; i < 2; i++) {
+        how.rank = 2 * i;
         end_create(&e[i], fd[i], how);
-        if (how.is_shared) uring_share(e[i].uring, 2 * i);
     }
 }
 
@@ -123,10 +127,10 @@ void ends_close(struct end e[2])
     uring_fini(e[1].uring);
 }
 
-bool ends_share(const struct end e[2])
+bool ends_are_common(const struct end e[2])
 {
-    return link_load(e[0].link).is_shared && link_load(e[1].link).is_shared &&
-           e[0].link->reads_shared && e[1].link->reads_shared;
+    return link_load(e[0].link).is_common && link_load(e[1].link).is_common &&
+           e[0].link->reads_common && e[1].link->reads_common;
 }
 
 void facing_open(struct facing *f, struct ends_how how)

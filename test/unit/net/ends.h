@@ -9,15 +9,15 @@
 
 #include "net/link_private.h"
 #include "net/loopback.h"
-#include "net/carrier.h"
+#include "net/tcp.h"
 #include "net/uring.h"
 #include "test.h"
 
 enum { NODES = 4, PEER = 1 };
 
-/* A test of both carriers. Skips itself where there is no shared memory. */
+/* A test through TCP and through common memory. Skips itself where there is none. */
 #define LINK_TEST(name) \
-    static void name(bool is_shared); \
+    static void name(bool is_common); \
     TEST(link, name##_over_tcp) \
     { \
         name(false); \
@@ -27,7 +27,7 @@ enum { NODES = 4, PEER = 1 };
         ends_need_memory(); \
         name(true); \
     } \
-    static void name(bool is_shared)
+    static void name(bool is_common)
 
 struct end {
     struct uring *uring;
@@ -42,12 +42,12 @@ struct end {
     char reason[256];
 };
 
-/* Zeros: through TCP, entries of a frame, 10 s of silence, all that the kernel can do. */
+/* Zeros: through TCP, entries of a frame, 10 s of silence, all that the kernel can do, rank 0. */
 struct ends_how {
-    bool is_shared;
+    bool is_common;
     size_t entry_bytes_max;
     double timeout_s;
-    unsigned setup;
+    unsigned setup, rank;
 };
 
 static inline struct link_stats stats_of(const struct end *e)
@@ -67,7 +67,7 @@ void ends_create(struct end e[2], struct ends_how);
 void ends_open(struct end e[2], struct ends_how);
 void ends_close(struct end e[2]);
 /* Has the link gone over to memory, both ways? */
-bool ends_share(const struct end e[2]);
+bool ends_are_common(const struct end e[2]);
 
 /* An end whose peer is a bare socket. */
 struct facing {

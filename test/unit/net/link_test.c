@@ -33,10 +33,10 @@ static void exchange(struct end e[2], uint64_t entries, uint32_t length_max)
 }
 
 /* Everything said and heard is counted, in bytes and frames. */
-static void check_exchange(bool is_shared, uint64_t entries, uint32_t length_max)
+static void check_exchange(bool is_common, uint64_t entries, uint32_t length_max)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_shared = is_shared,
+    ends_open(e, (struct ends_how){.is_common = is_common,
                                    .entry_bytes_max = wire_entry_bytes(length_max)});
     exchange(e, entries, length_max);
     TURN_UNTIL(&e[0], &e[1], link_is_drained(e[0].link) && link_is_drained(e[1].link));
@@ -46,25 +46,25 @@ static void check_exchange(bool is_shared, uint64_t entries, uint32_t length_max
         CHECK_EQ(a.bytes_sent, b.bytes_received);
         CHECK(a.messages_sent > 0);
     }
-    CHECK_EQ(ends_share(e), is_shared);
+    CHECK_EQ(ends_are_common(e), is_common);
     ends_close(e);
 }
 
 LINK_TEST(many_small_entries_keep_their_order)
 {
-    check_exchange(is_shared, 100000, 20);
+    check_exchange(is_common, 100000, 20);
 }
 
 /* Also larger than the memory. */
 LINK_TEST(large_entries_come_among_small_ones)
 {
-    check_exchange(is_shared, 200, 2 * SHARED_RING_MAX / sizeof(float));
+    check_exchange(is_common, 200, 2 * COMMON_RING_MAX / sizeof(float));
 }
 
 LINK_TEST(owner_may_submit_while_it_handles_a_frame)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_shared = is_shared});
+    ends_open(e, (struct ends_how){.is_common = is_common});
     e[1].echoes = e[1].submits = true;
     unsigned seed = 8;
     uint64_t put = 0;
@@ -148,7 +148,7 @@ static void lone_begin(struct lone *l)
     loopback_pair(fd);
     l->peer = fd[1];
     links_init(&l->all, &events, NODES, 0, 10);
-    l->link = link_new(&l->all, PEER, &tcp_carrier, fd[0]);
+    l->link = link_new(&l->all, PEER, fd[0]);
 }
 
 static void lone_end(struct lone *l)
@@ -214,8 +214,8 @@ LINK_TEST(what_a_peer_does_not_read_waits_for_it)
 {
     struct end e[2];
     uint64_t sent = 0;
-    ends_open(e, (struct ends_how){.is_shared = is_shared});
-    if (is_shared) TURN_UNTIL(&e[0], &e[1], ends_share(e));
+    ends_open(e, (struct ends_how){.is_common = is_common});
+    if (is_common) TURN_UNTIL(&e[0], &e[1], ends_are_common(e));
     while (e[0].link->queued_bytes < 2 * LINK_CREDIT_BYTES) {
         CHECK(ends_put(e[0].link, sent++, 100));
         link_flush(e[0].link);
@@ -275,7 +275,7 @@ FACING_TEST(fails_when_more_waits_than_there_is_memory_for)
     enum { MEMORY = 1 << 20 };
     struct end *e = &f->end;
     size_t highest = 0;
-    uring_bound(e->uring, MEMORY);
+    e->link->all->queued_max = MEMORY;
     for (uint64_t sent = 0; ends_put(e->link, sent, 100); sent++) {
         link_flush(e->link);
         if (e->link->queued_bytes > highest) highest = e->link->queued_bytes;

@@ -104,14 +104,12 @@ static enum mesh_status call_with_proof(const char *address, const struct secret
     secret_nonce(hello.proof);
     int fd = call_and_say(address, &hello, &challenge);
     CHECK_EQ(challenge.status, MESH_CHALLENGE);
-    const struct secret_claim claim = {.role = SECRET_CALLER,
-                                       .prover = 1,
-                                       .cluster = CLUSTER,
-                                       .prover_nonce = hello.proof,
-                                       .verifier_nonce = challenge.proof};
+    struct secret_talk talk = {.our_rank = 1, .cluster = CLUSTER};
+    memcpy(talk.our_nonce, hello.proof, sizeof talk.our_nonce);
+    memcpy(talk.their_nonce, challenge.proof, sizeof talk.their_nonce);
     if (s) {
         *proof = hello_of(1, 0);
-        secret_prove(s, &claim, proof->proof);
+        secret_answer(s, &talk, SECRET_CALLER, NULL, 0, proof->proof);
     }
     if (is_sent) {
         CHECK_EQ(send(fd, proof, sizeof *proof, MSG_NOSIGNAL), sizeof *proof);

@@ -1,4 +1,4 @@
-#include "net/carrier.h"
+#include "net/tcp.h"
 
 #include "net/loopback.h"
 #include "test.h"

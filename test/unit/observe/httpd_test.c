@@ -89,20 +89,12 @@ struct server {
     struct httpd *httpd;
 };
 
-static void say(struct httpd_reply *out, const char *text)
-{
-    out->text = strdup(text);
-    out->length = strlen(text);
-}
-
 static void greet(void *context, const struct httpd_request *request, struct httpd_reply *out)
 {
     struct server *r = context;
     const char *name = httpd_argument(request, "name");
-    char text[128];
     __atomic_fetch_add(&r->answers, 1, __ATOMIC_RELAXED);
-    snprintf(text, sizeof text, "hello %s", name ? name : "nobody");
-    say(out, text);
+    httpd_put(out, "hello %s", name ? name : "nobody");
 }
 
 static void be_busy(void *context, const struct httpd_request *request, struct httpd_reply *out)
@@ -110,7 +102,7 @@ static void be_busy(void *context, const struct httpd_request *request, struct h
     (void)context;
     (void)request;
     out->status = 503;
-    say(out, "busy");
+    httpd_put(out, "busy");
 }
 
 static void have_no_memory(void *context, const struct httpd_request *request,
@@ -118,7 +110,8 @@ static void have_no_memory(void *context, const struct httpd_request *request,
 {
     (void)context;
     (void)request;
-    (void)out;
+    httpd_put(out, "half of a text");
+    out->failed = true;
 }
 
 static const struct httpd_path paths[] = {{"/hello", "text/plain; charset=utf-8", greet},
@@ -214,4 +207,45 @@ TEST_WITH(httpd, silent_connections_keep_nobody_out_and_end_with_the_server, ser
     CHECK(!http_listens(s->port));
     CHECK_EQ(answers(s), 1);
     httpd_close(NULL);
+}
+
+/* ---- texts ---- */
+
+/* Beyond its first room, and again: no line is lost or broken where it grows. */
+TEST(httpd, text_grows_by_whole_lines)
+{
+    enum { LINES = 20000 };
+    struct httpd_reply e = {0};
+    char line[64];
+    for (unsigned i = 0; i < LINES; i++) httpd_put(&e, "a_name_of_some_length %u\n", i);
+    CHECK(!e.failed && e.text[e.length] == '\0');
+    const char *at = e.text;
+    for (uint64_t i = 0; i < LINES; i++) {
+        int n = snprintf(line, sizeof line, "a_name_of_some_length %llu\n", (unsigned long long)i);
+        CHECK(strncmp(at, line, (size_t)n) == 0);
+        at += n;
+    }
+    CHECK_EQ(*at, '\0');
+    free(e.text);
+}
+
+TEST(httpd, text_beyond_its_bound_fails)
+{
+    struct httpd_reply e = {0};
+    size_t lines = 0;
+    for (; !e.failed; lines++) httpd_put(&e, "a 1234567890\n");
+    CHECK(e.length <= HTTPD_REPLY_BYTES_MAX);
+    CHECK(e.length > HTTPD_REPLY_BYTES_MAX - 64);
+    size_t length = e.length;
+    httpd_put(&e, "b\n"); /* this one would find room */
+    CHECK(e.failed);
+    CHECK_EQ(e.length, length);
+    free(e.text);
+    char name[600]; /* longer than any line */
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    e = (struct httpd_reply){0};
+    httpd_put(&e, "%s", name);
+    CHECK(e.failed);
+    free(e.text);
 }

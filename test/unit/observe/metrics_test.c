@@ -4,7 +4,7 @@
 
 #include "worker/node.h"
 #include "http.h"
-#include "locus_train.h"
+#include "locus.h"
 #include "one_node.h"
 
 #include <stdio.h>

@@ -42,9 +42,7 @@ static struct world *world_of_100_keys(void)
 static int trace_of(const struct world *w, unsigned node, struct trace **out)
 {
     const struct shard *s = &w->node[node].shard;
-    const struct trace_config c = {
-        .store = s->store, .rank = node, .nodes = NODES, .technique = s->technique->name};
-    return trace_open(&c, out);
+    return trace_open(s->store, s->technique->name, out);
 }
 
 static void open_stage(struct stage *s, const char *keys)
@@ -183,7 +181,7 @@ TEST(trace, notes_a_wait_for_a_clock)
     quiesce(&s);
     world_request(&wait, 0, REQUEST_CLOCK, NULL, 0);
     wait.clock = clock;
-    s.world->node[1].shard.clocks->progress = progress;
+    s.world->node[1].plan.progress = progress;
     CHECK(shard_serve(&s.world->node[1].shard, &wait));
     quiesce(&s);
     CHECK(!wait.busy);
@@ -191,6 +189,27 @@ TEST(trace, notes_a_wait_for_a_clock)
     CLOSED_BY(free_at) char *text = folder_read(s.folder, "run.1.jsonl", &length);
     const char *begun = strstr(text, "\"h\":0,\"b\":1}"), *over = strstr(text, "\"h\":0,\"b\":0}");
     CHECK(begun && over && begun < over);
+}
+
+/* The ring is full before the trace looks: where the row is, the directory says; and how many events
+ * are lost, the file. */
+TEST(trace, finds_the_row_though_its_events_are_lost)
+{
+    struct stage s;
+    char found[256];
+    size_t length;
+    open_stage(&s, "0-99");
+    quiesce(&s);
+    world_intend(s.world, 1, 0, s.key, 0, 10);
+    world_pass(s.world, 10, WORLD_MS);
+    for (int i = 0; i < EVENTS_KEPT + 100; i++)
+        events_note(s.world->node[1].shard.events, &(struct key_event){.index = EVENT_OF_NO_KEY});
+    quiesce(&s);
+    close_traces(&s);
+    read_key(&s, 1, found, sizeof found);
+    CHECK_STR(found, "s:.,i:0;s:O,i:0;");
+    CLOSED_BY(free_at) char *text = folder_read(s.folder, "run.1.jsonl", &length);
+    CHECK(strstr(text, "\"lost\":1") && !strstr(text, "\"lost\":0}"));
 }
 
 /* ---- which keys ---- */

@@ -28,9 +28,9 @@ TEST(backlog, key_waits_once_in_each_class)
     struct shard *s = &w->node[0].shard;
     struct record *r = record_get(&s->records, 7);
     for (int i = 0; i < 2; i++) {
-        backlog_add_sync(s, r, 1, BACKLOG_LAZY);
-        backlog_add_sync(s, r, 1, BACKLOG_URGENT);
-        backlog_add_recall(s, r, 2);
+        backlog_add(s, r, 1, BACKLOG_LAZY);
+        backlog_add(s, r, 1, BACKLOG_URGENT);
+        backlog_add(s, r, 2, BACKLOG_RECALL);
     }
     CHECK_EQ(list_length(&s->backlog->peer[1].lazy), 1);
     CHECK_EQ(list_length(&s->backlog->peer[1].urgent), 1);

@@ -40,8 +40,8 @@ static void begin(void)
         t.progress_of[w] = &t.progress[w];
         t.posted_of[w] = &t.posted[w];
     }
-    t.s->clocks->progress = t.progress_of;
-    t.s->clocks->posted = t.posted_of;
+    t.world->node[0].plan.progress = t.progress_of;
+    t.world->node[0].plan.posted = t.posted_of;
 }
 
 static void end(void)
@@ -51,11 +51,11 @@ static void end(void)
 
 static void turn(void)
 {
-    if (clocks_want_look(t.s)) clocks_looked(t.s);
+    if (clocks_want_changes(t.s)) clocks_have_changes(t.s);
     clocks_say(t.s);
 }
 
-/* How many were told since the last look: this, and nothing else. */
+/* How many were told since the last time: this, and nothing else. */
 static unsigned told(uint8_t operation, uint64_t clock)
 {
     unsigned count = t.count;

@@ -1,4 +1,4 @@
-#include "protocol/holders.h"
+#include "protocol/owner.h"
 
 #include "test.h"
 #include "world.h"

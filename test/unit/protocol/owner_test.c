@@ -13,13 +13,12 @@
  *     O  the main copy is here      r  a replica is here      .  neither
  *
  * The key's home, where the main copy is at first, is node 0. A column is 20 clocks and the
- * lookahead of the first rounds 39 (lookahead.h), so that the action lookahead is the one column
+ * lookahead of the first rounds 39 (pacer.h), so that the action lookahead is the one column
  * before the start. "talk" names two nodes and marks the moments at which any frame went from one
  * to the other.
  */
 #include "world.h"
 
-#include "protocol/location.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -87,14 +87,14 @@ TEST(mail, read_gives_variables_of_40_bits_as_written)
     }
 }
 
-/* Once, and not before somebody has waited. */
-TEST(mail, is_long_says_a_long_wait_once)
+/* Not while it only yields, and not before 10 s have gone. */
+TEST(mail, nap_says_a_long_wait)
 {
     struct mail_wait wait = {0};
-    CHECK(!mail_is_long(&wait));
-    mail_nap(&wait);
-    CHECK_EQ(wait.looks, 1);
-    wait.began_s = mail_now() - 1000;
-    CHECK(mail_is_long(&wait));
-    CHECK(!mail_is_long(&wait));
+    while (wait.looks < 100) CHECK_EQ(mail_nap(&wait), 0);
+    CHECK(wait.reminder.since_ns > 0);
+    wait.reminder.since_ns = time_now_ns() - 1005 * UINT64_C(1000000000);
+    CHECK(mail_nap(&wait) >= 1000);
+    wait.reminder.since_ns = time_now_ns();
+    CHECK_EQ(mail_nap(&wait), 0);
 }

@@ -1,6 +1,6 @@
 /* Schedulers and ports on a node: what is refused, and what a failure ends. Rounds, their sums and
  * their order: the simulation (test/sim/schedule). */
-#include "scheduling/scheduler.h"
+#include "scheduling/mail.h"
 
 #include "one_node.h"
 
@@ -97,7 +97,7 @@ static void port_refuses(struct scene *s, unsigned number, const char *sentence)
 TEST_WITH(port, open_refuses_with_the_reason, scene, s)
 {
     CHECK_EQ(locus_port_open(s->node, s->worker[0], &s->config, 0, NULL), -EINVAL);
-    port_refuses(s, WORKERS, "locus_port_open: `number` is 2: must be below `workers`, 2");
+    port_refuses(s, WORKERS, "locus_port_open: `number` is 2: must be 0 to 1");
     s->config.variable_key = locus_keys(s->node) - VARIABLES + 1;
     port_refuses(s, 0, "locus_port_open: variables have keys ");
     s->config.variable_key = UINT64_MAX - 3; /* beyond the last number */
@@ -123,7 +123,7 @@ TEST_WITH(scheduler, open_refuses_with_the_reason, scene, s)
     CHECK_EQ(locus_scheduler_open(NULL, &s->config, 0, &none), -EINVAL);
     CHECK_EQ(locus_scheduler_open(s->node, &s->config, 0, NULL), -EINVAL);
     CHECK_STR(locus_error(), "locus_scheduler_open: `out` is NULL");
-    scheduler_refuses(s, 1, -EINVAL, "`number` is 1: must be below `schedulers`, 1");
+    scheduler_refuses(s, 1, -EINVAL, "`number` is 1: must be 0 to 0");
     s->config.first++;
     scheduler_refuses(s, 0, -EINVAL, "are the tables of locus_scheduler_tables() where `first`");
     s->config.first--;

@@ -1,4 +1,4 @@
-#include "scheduling/weights.h"
+#include "scheduling/schedule.h"
 
 #include "test.h"
 

@@ -207,17 +207,17 @@ TEST(copies, and_rows_of_a_slow_worker_are_had_after_its_call)
     CHECK(soon[0] > TIMES / 4 && soon[1] > TIMES / 4);
 }
 
-/* ---- records ---- */
+/* ---- deltas ---- */
 
 enum { VALUES = 2, RECORD_MAX = 3 * VALUES + 1 };
 
 /* What a worker makes of its copy of a row that has had a step: `steps` more. */
-static void step(struct optimizer *o, float *row, float *record, int steps)
+static void step(struct optimizer *o, float *row, float *delta, int steps)
 {
     for (int i = 0; i < steps; i++) {
         const float gradient[VALUES] = {0.5f + (float)i, -1.0f};
         optimizer_begin_step(o);
-        o->element->change(o, row, ROW_ADD, gradient, optimizer_step(o), record, i == 0, 0);
+        o->element->change(o, row, ROW_ADD, gradient, optimizer_step(o), delta, i == 0, 0);
     }
 }
 
@@ -255,7 +255,7 @@ static void check_records(enum locus_optimizer kind, enum locus_element element)
     check_alike(&o, owner, replica);
 }
 
-/* A replica gets the records of two workers, and its owner one of both. */
+/* A replica gets the deltas of two workers, and its owner one of both. */
 TEST(copies, fold_records_the_steps_of_all_workers)
 {
     for (enum locus_optimizer kind = LOCUS_SGD; kind <= LOCUS_ADAMW; kind++) {

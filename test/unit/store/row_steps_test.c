@@ -8,12 +8,12 @@
 
 enum { LARGE = 1000, STATE_MAX = 3 * LARGE + 1, GUARD = 16 };
 
-/* A row and a record, or a reference of either, with guards behind. */
+/* A row and a delta, or a reference of either, with guards behind. */
 struct copy {
-    float row[STATE_MAX + GUARD], record[STATE_MAX + GUARD];
+    float row[STATE_MAX + GUARD], delta[STATE_MAX + GUARD];
 };
 struct exact {
-    double row[STATE_MAX], record[STATE_MAX];
+    double row[STATE_MAX], delta[STATE_MAX];
 };
 
 static struct locus_rule rule_of(const struct row_type *t)
@@ -75,18 +75,18 @@ static void step_exactly(const struct reference *f, struct exact *e, const float
     const struct locus_rule *r = f->rule;
     double squares = 0;
     for (uint32_t i = 0; i < n; i++) squares += (double)g[i] * g[i];
-    for (int is_record = 0; is_record < 2; is_record++) {
-        double *to = is_record ? e->record : e->row;
+    for (int is_delta = 0; is_delta < 2; is_delta++) {
+        double *to = is_delta ? e->delta : e->row;
         if (f->optimizer == LOCUS_ROW_ADAGRAD) to[n] += squares / n;
-        if (f->optimizer == LOCUS_MOMENTUM) to[2 * n] += is_record;
-        if (f->optimizer >= LOCUS_ADAM) to[3 * n] += is_record;
+        if (f->optimizer == LOCUS_MOMENTUM) to[2 * n] += is_delta;
+        if (f->optimizer >= LOCUS_ADAM) to[3 * n] += is_delta;
         for (uint32_t i = 0; i < n; i++) {
             double *a = &to[n + i], *b = &to[2 * n + i], square = (double)g[i] * g[i];
             if (f->optimizer == LOCUS_MOMENTUM) note(a, r->momentum, g[i]);
             if (f->optimizer == LOCUS_ADAGRAD) note(a, 1, square);
             if (f->optimizer < LOCUS_ADAM) continue;
-            note(a, r->beta1, (is_record ? 1 : 1 - r->beta1) * g[i]);
-            note(b, r->beta2, (is_record ? 1 : 1 - r->beta2) * square);
+            note(a, r->beta1, (is_delta ? 1 : 1 - r->beta1) * g[i]);
+            note(b, r->beta2, (is_delta ? 1 : 1 - r->beta2) * square);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ static void step_exactly(const struct reference *f, struct exact *e, const float
                            e->row[2 * n + i]};
         double by = change_of(f, e->row[i], g[i], state);
         e->row[i] += by;
-        e->record[i] += by;
+        e->delta[i] += by;
     }
 }
 
@@ -118,9 +118,9 @@ static void begin(uint32_t n, const struct row_type *t)
     memset(&exact, 0, sizeof exact);
     for (uint32_t i = 0; i < n; i++) exact.row[i] = random_float();
     for (struct copy *c = copies; c < copies + 4; c++) {
-        for (size_t i = 0; i < STATE_MAX + GUARD; i++) c->row[i] = c->record[i] = -7;
+        for (size_t i = 0; i < STATE_MAX + GUARD; i++) c->row[i] = c->delta[i] = -7;
         for (uint64_t i = 0; i < row_type_stored(t, n); i++) c->row[i] = (float)exact.row[i];
-        memset(c->record, 0, row_type_record(t, n) * sizeof(float));
+        memset(c->delta, 0, row_type_delta(t, n) * sizeof(float));
     }
 }
 
@@ -135,12 +135,12 @@ static void check_steps(const struct row_type *t, enum locus_optimizer o, uint32
         struct row_step s = step_of(t, &r, number);
         for (uint32_t i = 0; i < n; i++) gradient[i] = random_float();
         step_exactly(&(struct reference){&r, o, number}, &exact, gradient, n);
-        t->step(&r, s, copies[0].row, gradient, n, copies[0].record);
+        t->step(&r, s, copies[0].row, gradient, n, copies[0].delta);
         t->step(&r, s, copies[1].row, gradient, n, NULL);
     }
     check_near(copies[0].row, exact.row, row_type_stored(t, n));
     check_near(copies[1].row, exact.row, row_type_stored(t, n));
-    check_near(copies[0].record, exact.record, row_type_record(t, n));
+    check_near(copies[0].delta, exact.delta, row_type_delta(t, n));
 }
 
 static void check_lengths(const struct row_type *t, enum locus_optimizer o)
@@ -155,7 +155,7 @@ TEST(row_steps, steps_are_the_published_ones_at_all_lengths)
     for_all(check_lengths);
 }
 
-/* ---- records ---- */
+/* ---- deltas ---- */
 
 /* `steps` steps of copy c with gradients that do not depend on it: integers, so that with parts of
  * one half all state is exact. */
@@ -166,7 +166,7 @@ static void take_steps(const struct row_type *t, struct copy *c, unsigned first,
     float gradient[LARGE];
     for (unsigned k = first; k < first + steps; k++) {
         for (uint32_t i = 0; i < n; i++) gradient[i] = (float)((int)((k * 7 + i) % 9) - 4);
-        t->step(&r, step_of(t, &r, k + 1), c->row, gradient, n, c->record);
+        t->step(&r, step_of(t, &r, k + 1), c->row, gradient, n, c->delta);
     }
 }
 
@@ -179,27 +179,27 @@ static void check_equal(const struct row_type *t, const float *a, const float *b
               ((i < n || t->numbers) && fabsf(a[i] - b[i]) <= 1e-5f * (1 + fabsf(a[i]))));
 }
 
-/* Seven steps in one row; and in three rows, whose records are merged: the state is the same to the
+/* Seven steps in one row; and in three rows, whose deltas are merged: the state is the same to the
  * bit. */
 static void check_laws(const struct row_type *t, uint32_t n)
 {
     static struct copy serial;
     struct locus_rule r = rule_of(t);
-    uint64_t stored = row_type_stored(t, n), record = row_type_record(t, n);
+    uint64_t stored = row_type_stored(t, n), delta = row_type_delta(t, n);
     begin(n, t);
     serial = copies[0];
     take_steps(t, &serial, 0, 7, n);
     take_steps(t, &copies[1], 0, 2, n);
     take_steps(t, &copies[2], 2, 1, n);
     take_steps(t, &copies[3], 3, 4, n);
-    t->merge(t, &r, copies[0].row, copies[1].record, n, false);
-    t->merge(t, &r, copies[0].row, copies[2].record, n, false);
-    t->merge(t, &r, copies[0].row, copies[3].record, n, false);
+    t->merge(t, &r, copies[0].row, copies[1].delta, n, false);
+    t->merge(t, &r, copies[0].row, copies[2].delta, n, false);
+    t->merge(t, &r, copies[0].row, copies[3].delta, n, false);
     memcpy(serial.row, copies[0].row, n * sizeof(float)); /* its values took other steps */
     check_equal(t, copies[0].row, serial.row, n, stored);
-    if (t->counts) CHECK(serial.record[record - 1] == 7);
+    if (t->counts) CHECK(serial.delta[delta - 1] == 7);
     for (uint64_t i = stored; i < stored + GUARD; i++)
-        CHECK(serial.row[i] == -7 && serial.record[i + t->counts] == -7);
+        CHECK(serial.row[i] == -7 && serial.delta[i + t->counts] == -7);
 }
 
 static void check_laws_of(const struct row_type *t, enum locus_optimizer o)
@@ -218,39 +218,39 @@ TEST(row_steps, merge_gives_the_state_of_a_serial_order)
 
 static struct optimizer optimizer;
 
-/* A step of copies[0], which is kept, and the same of copies[1], whose record is. */
+/* A step of copies[0], which is kept, and the same of copies[1], whose delta is. */
 static void step_both(struct row_step s, uint32_t n, bool is_first)
 {
     float gradient[LARGE];
     for (uint32_t i = 0; i < n; i++) gradient[i] = i == 5 ? 0 : random_float() / 3;
-    optimizer.element->change(&optimizer, copies[0].row, ROW_ADD, gradient, s, copies[0].record,
+    optimizer.element->change(&optimizer, copies[0].row, ROW_ADD, gradient, s, copies[0].delta,
                               is_first, 0);
-    optimizer.type->step(&optimizer.rule, s, copies[1].row, gradient, n, copies[1].record);
+    optimizer.type->step(&optimizer.rule, s, copies[1].row, gradient, n, copies[1].delta);
     memcpy(copies[2].row, gradient, n * sizeof *gradient);
 }
 
 /* Adam's d is the difference of the values, others' are the same to the bit. */
 static void check_kept(uint32_t n)
 {
-    uint64_t floats = row_type_record(optimizer.type, n);
+    uint64_t floats = row_type_delta(optimizer.type, n);
     CHECK_EQ(
-        optimizer.element->collect(&optimizer, copies[0].row, copies[0].record, copies[3].record),
+        optimizer.element->collect(&optimizer, copies[0].row, copies[0].delta, copies[3].delta),
         floats);
     for (uint64_t i = 0; i < floats; i++) {
-        float a = copies[3].record[i], b = copies[1].record[i];
+        float a = copies[3].delta[i], b = copies[1].delta[i];
         bool is_near = optimizer.type->factor && i < n && fabsf(a - b) <= 1e-6f;
         CHECK(a == b || is_near);
     }
     for (uint64_t i = 0; i < row_type_stored(optimizer.type, n); i++)
         CHECK(copies[0].row[i] == copies[1].row[i]);
-    for (uint64_t i = floats; i < floats + GUARD; i++) CHECK(copies[0].record[i] == -7);
+    for (uint64_t i = floats; i < floats + GUARD; i++) CHECK(copies[0].delta[i] == -7);
 }
 
 /* A step is told as it was made, whatever the rate and the number are by then. */
 static void check_step(struct row_step s, uint32_t n)
 {
     float told[LARGE + OPTIMIZER_STEP_FLOATS];
-    CHECK_EQ(optimizer.element->collect(&optimizer, copies[0].row, copies[0].record, told),
+    CHECK_EQ(optimizer.element->collect(&optimizer, copies[0].row, copies[0].delta, told),
              n + OPTIMIZER_STEP_FLOATS);
     CHECK(memcmp(told, copies[2].row, n * sizeof *told) == 0);
     CHECK(told[n] == s.rate && told[n + 1] == s.size);
@@ -299,9 +299,9 @@ static void check_refresh(const struct row_type *t, enum locus_optimizer o)
     step_both(s, N, true);
     for (uint64_t i = 0; i < row_type_stored(t, N); i++) copies[3].row[i] = (float)(i % 5);
     memcpy(copies[1].row, copies[3].row, sizeof copies[1].row);
-    memset(copies[1].record, 0, row_type_record(t, N) * sizeof(float));
-    optimizer.element->refresh(&optimizer, copies[0].row, copies[3].row, copies[0].record, 0);
-    t->step(&r, s, copies[1].row, copies[2].row, N, copies[1].record);
+    memset(copies[1].delta, 0, row_type_delta(t, N) * sizeof(float));
+    optimizer.element->refresh(&optimizer, copies[0].row, copies[3].row, copies[0].delta, 0);
+    t->step(&r, s, copies[1].row, copies[2].row, N, copies[1].delta);
     check_step(s, N);
     step_both(step_of(t, &r, 8), N, false);
     check_kept(N);
@@ -340,8 +340,8 @@ static void check_no_numbers(const struct row_type *t, enum locus_optimizer o)
     for (uint32_t i = 0; i < N; i++)
         gradient[i] = o == LOCUS_ROW_ADAGRAD || i % 3 == 0 ? 1 : i % 3 == 1 ? NAN : INFINITY;
     for (uint64_t k = 1; k <= 2; k++)
-        t->step(&r, step_of(t, &r, k), copies[0].row, gradient, N, copies[0].record);
-    t->merge(t, &r, copies[1].row, copies[0].record, N, false);
+        t->step(&r, step_of(t, &r, k), copies[0].row, gradient, N, copies[0].delta);
+    t->merge(t, &r, copies[1].row, copies[0].delta, N, false);
     for (const struct copy *c = copies; c < copies + 2; c++)
         for (uint32_t i = 0; i < N; i++) {
             bool falls = o <= LOCUS_MOMENTUM;
@@ -376,23 +376,23 @@ TEST(row_steps, nan_and_infinity_stay_in_their_element)
 enum { NODES = 8, ROUNDS = 60 };
 
 /* Nodes that step copies of one row towards 1, at a rate that falls to nothing, and hand in their
- * records after every `steps` steps. The worst distance there was is *worst. */
+ * deltas after every `steps` steps. The worst distance there was is *worst. */
 static double train(const struct row_type *t, unsigned steps, double *worst)
 {
     struct locus_rule r = t->usual;
-    float row[4] = {0}, copy[NODES][4], record[4];
+    float row[4] = {0}, copy[NODES][4], delta[4];
     r.decay = 0;
     for (unsigned k = 0; k < ROUNDS; k++) {
         for (unsigned node = 0; node < NODES; node++) memcpy(copy[node], row, sizeof row);
         for (unsigned node = 0; node < NODES; node++) {
-            memset(record, 0, sizeof record);
+            memset(delta, 0, sizeof delta);
             for (unsigned i = 0; i < steps; i++) {
                 float fall = 1 - (float)k / ROUNDS, gradient = copy[node][0] - 1;
                 r.rate = 0.3f / (float)steps / NODES * fall * fall * fall;
                 struct row_step s = step_of(t, &r, k * steps + i + 1);
-                t->step(&r, s, copy[node], &gradient, 1, record);
+                t->step(&r, s, copy[node], &gradient, 1, delta);
             }
-            t->merge(t, &r, row, record, 1, false);
+            t->merge(t, &r, row, delta, 1, false);
         }
         *worst = fmax(*worst, fabsf(row[0] - 1));
     }
@@ -423,15 +423,15 @@ TEST(row_steps, adam_factor_is_right_for_late_steps)
     }
 }
 
-/* A record that holds no number of steps is one of none: nothing of it is waited for. */
+/* A delta that holds no number of steps is one of none: nothing of it is waited for. */
 TEST(row_steps, merge_ignores_impossible_step_counts)
 {
     const struct row_type *t = row_type_of(LOCUS_MOMENTUM);
     const float numbers[] = {-1, NAN, INFINITY, 1e30f};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct locus_rule r = t->usual;
-        float row[2] = {1, 2}, record[3] = {1, 1, numbers[i]};
-        t->merge(t, &r, row, record, 1, false);
+        float row[2] = {1, 2}, delta[3] = {1, 1, numbers[i]};
+        t->merge(t, &r, row, delta, 1, false);
         CHECK(row[0] == 2 && row[1] == 3);
     }
 }

@@ -2,7 +2,7 @@
 
 #include "pair.h"
 
-#include "locus_train.h"
+#include "locus.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Random numbers: every number below a bound is as likely as the others, and streams have nothing
  * in common. */
 #include "worker/chi_square.h"
-#include "worker/random.h"
+#include "worker/sample_target.h"
 
 enum { DRAWS = 300000 };
 

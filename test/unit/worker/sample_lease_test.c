@@ -8,7 +8,6 @@ struct scene {
     locus_worker *worker;
     struct preparer who;
     struct pool pool;
-    struct lease lease;
     uint64_t signaled; /* so far */
 };
 
@@ -31,15 +30,15 @@ static void scene_end(struct scene *s)
 static void check_cover(struct scene *s, locus_clock start, locus_clock end, locus_clock lasts,
                         locus_clock from, locus_clock to, unsigned times)
 {
-    CHECK_EQ(lease_cover(&s->lease, &s->pool, &s->who, start, end, lasts), 0);
+    CHECK_EQ(pool_cover(&s->pool, &s->who, start, end, lasts), 0);
     uint64_t all = stats_of(s->node).intents_signaled;
-    CHECK_EQ(s->lease.from, from);
-    CHECK_EQ(s->lease.to, to);
+    CHECK_EQ(s->pool.from, from);
+    CHECK_EQ(s->pool.to, to);
     CHECK_EQ(all - s->signaled, times * POOL_KEYS);
     s->signaled = all;
 }
 
-TEST_WITH(lease, cover_signals_what_is_not_covered, scene, s)
+TEST_WITH(pool, cover_signals_what_is_not_covered, scene, s)
 {
     check_cover(s, 10, 11, 9, 10, 20, 1);
     for (locus_clock c = 10; c < 20; c++) check_cover(s, c, c + 1, 5, 10, 20, 0);
@@ -47,18 +46,18 @@ TEST_WITH(lease, cover_signals_what_is_not_covered, scene, s)
     check_cover(s, 20, 21, 100, 5, 121, 1);
 }
 
-/* One clock at a time, whatever is said of how long it lasts: extensions grow with the lease. */
-TEST_WITH(lease, cover_extends_seldom, scene, s)
+/* One clock at a time, whatever is said of how long it lasts: extensions grow. */
+TEST_WITH(pool, cover_extends_seldom, scene, s)
 {
     enum { CLOCKS = 100000 };
     for (locus_clock c = 0; c < CLOCKS; c++)
-        CHECK_EQ(lease_cover(&s->lease, &s->pool, &s->who, c, c + 1, c % 2), 0);
+        CHECK_EQ(pool_cover(&s->pool, &s->who, c, c + 1, c % 2), 0);
     uint64_t times = stats_of(s->node).intents_signaled / POOL_KEYS;
-    CHECK(times > 1 && times < 150); /* a lease of CLOCKS by eighths: about 98 */
-    CHECK(s->lease.to >= CLOCKS);
+    CHECK(times > 1 && times < 150); /* CLOCKS by eighths: about 98 */
+    CHECK(s->pool.to >= CLOCKS);
 }
 
-TEST_WITH(lease, cover_ends_with_the_last_clock, scene, s)
+TEST_WITH(pool, cover_ends_with_the_last_clock, scene, s)
 {
     check_cover(s, INT64_MAX - 5, INT64_MAX - 4, 100, INT64_MAX - 5, INT64_MAX, 1);
 }

@@ -20,14 +20,11 @@ static void draw(struct stream *s, const struct target *t, struct keyset *drawn,
 static void check_ahead(bool is_unique)
 {
     enum { COUNT = 5 * POOL_KEYS * POOL_USES / 50, SAMPLE = 50 };
-    struct stream s[2];
+    struct stream s[2] = {0};
     CLOSED_BY(target_fini) struct target t;
     CLOSED_BY(keyset_fini) struct keyset drawn = {0};
     target_init_uniform(&t, 0, 1000);
-    for (int i = 0; i < 2; i++) {
-        stream_init(&s[i]);
-        stream_seed(&s[i], 7, 1, 2);
-    }
+    for (int i = 0; i < 2; i++) stream_seed(&s[i], 7, 1, 2);
     for (int i = 0; i < COUNT; i++) {
         locus_key keys[2][SAMPLE];
         if (i == 3) s[1].ahead = 2;
@@ -47,11 +44,10 @@ TEST(stream, draw_of_another_seed_rank_or_worker_has_other_pools)
     CLOSED_BY(target_fini) struct target t;
     target_init_uniform(&t, 0, UINT64_C(1) << 40);
     for (int i = 0; i < 4; i++) {
-        struct stream s;
-        stream_init(&s);
+        struct stream s = {0};
         stream_seed(&s, who[i][0], who[i][1], who[i][2]);
         draw(&s, &t, NULL, keys[i], SAMPLE);
-        memcpy(keys[i], s.pool[0].pool.key, sizeof keys[i]);
+        memcpy(keys[i], s.pool[0].key, sizeof keys[i]);
         stream_fini(&s);
     }
     CLOSED_BY(keyset_fini) struct keyset seen = {0};
@@ -73,10 +69,9 @@ static unsigned ahead_after(unsigned uses, unsigned size, bool rows_move)
     const struct locus_table table = {.rows = KEYS, .length = 1};
     CLOSED_BY(store_fini) struct store store;
     CLOSED_BY(target_fini) struct target t;
-    struct stream s;
+    struct stream s = {0};
     CHECK_EQ(store_init(&store, &table, 1, 1, size, 0), 0);
     target_init_uniform(&t, 0, KEYS);
-    stream_init(&s);
     stream_seed(&s, 7, 1, 2);
     for (unsigned i = 0; i < uses * POOL_USES; i++) {
         const struct drawing d = {

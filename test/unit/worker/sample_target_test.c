@@ -2,9 +2,10 @@
 #include "worker/chi_square.h"
 #include "worker/sample_target.h"
 
+#include <float.h>
 #include <stdlib.h>
 
-enum { FIRST = 1000 };
+enum { FIRST = 1000, DRAWS = 400000, TABLE_MAX = 1000 };
 
 static struct target weighted(const double *weights, uint64_t count)
 {
@@ -153,4 +154,50 @@ TEST(target, range_of_2_to_the_60_costs_no_memory)
     target_init_uniform(&t, 5, LOCUS_KEYS_MAX - 5);
     random_init(&r, 8, 0, 0);
     for (int i = 0; i < 1000; i++) draw_unique(&t, &r, keys, 100);
+}
+
+/* The table's own probabilities are the weights', up to rounding. */
+static void check_table(const double *weights, uint64_t count)
+{
+    CLOSED_BY(target_fini) struct target t = weighted(weights, count);
+    double again[TABLE_MAX], sum = 0, sum_again = 0;
+    target_weights(&t, again);
+    for (uint64_t i = 0; i < count; i++) {
+        sum += weights[i];
+        sum_again += again[i];
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        CHECK_EQ(target_is_possible(&t, FIRST + i), weights[i] > 0);
+        double p = weights[i] / sum, difference = again[i] / sum_again - p;
+        CHECK(difference <= 1e-12 && difference >= -1e-12);
+        CHECK(weights[i] > 0 ? again[i] > 0 : again[i] == 0);
+    }
+}
+
+TEST(target, table_holds_the_weights)
+{
+    double weights[TABLE_MAX];
+    struct random r;
+    random_init(&r, 1, 2, 3);
+    for (int round = 0; round < 50; round++) {
+        uint64_t rest, count = 1 + random_below(&r, TABLE_MAX, &rest);
+        for (uint64_t i = 0; i < count; i++)
+            weights[i] = random_below(&r, 4, &rest) == 0 ? 0
+                                                         : exp(20 * random_exponential(&r) / 10);
+        weights[random_below(&r, count, &rest)] = 3;
+        check_table(weights, count);
+    }
+}
+
+TEST(target, greatest_and_smallest_numbers_are_weights)
+{
+    const double weights[] = {DBL_MAX, DBL_MAX, DBL_TRUE_MIN, DBL_MAX, 0};
+    const double expected[] = {DRAWS / 3.0, DRAWS / 3.0, 0, DRAWS / 3.0, 0};
+    uint64_t got[5] = {0};
+    CLOSED_BY(target_fini) struct target t = weighted(weights, 5);
+    struct random r;
+    random_init(&r, 5, 0, 0);
+    CHECK_EQ(t.possible, 4); /* one of them in theory */
+    for (int i = 0; i < DRAWS; i++) got[target_draw(&t, &r) - FIRST]++;
+    CHECK_COUNTS(got, expected, 5);
 }

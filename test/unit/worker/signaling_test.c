@@ -1,6 +1,6 @@
 /* signaling: intents reach the shard of their key, on the node where they are signaled; and nothing
  * is recorded of what is refused. */
-#include "worker/signaling.h"
+#include "worker/node.h"
 
 #include "intents/intents.h"
 #include "pair.h"

@@ -1,4 +1,4 @@
-# file: src/protocol/location.c
+# file: src/protocol/owner.c
 # what: the home does not hear of a row that moved
 # run: exhaustive --scenario "0:localize 1:localize 2:localize"
-/^void location_announce/,/^}/ s/home == s->rank ||/true ||/
+/^static void announce(/,/^}/ s/home == s->rank ||/true ||/

@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: a variable that is under way keeps its weight
 # run: schedule --seed 1
-s/if (c->change) weights_set(&c->weights, \*variable, 0);//
+s/if (s->change) weights_set(&s->weights, local, 0);//

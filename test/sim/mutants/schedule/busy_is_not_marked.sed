@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: a variable that is under way is a candidate
 # run: schedule --seed 1
-s/^    set_busy(c, \*variable);/    (void)variable;/
+s/^    set_busy(s, \*local);/    (void)local;/

@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: a variable whose round is done is none any more
 # run: schedule --seed 1
-s/c->busy\[variable \/ BITS\] &= .*/(void)0;/
+s/s->busy\[local \/ BITS\] &= .*/(void)0;/

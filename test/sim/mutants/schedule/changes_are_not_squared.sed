@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: the weight is the change
 # run: schedule --seed 1
 s/change \* change + /change + /

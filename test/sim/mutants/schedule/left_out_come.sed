@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: a variable that is left out of a schedule that goes on is in its rounds
 # run: schedule --seed 10
 s/if (change < 0)$/if (change < -1e9)/

@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: a variable that is left out has a weight as soon as a change of it is told
 # run: schedule --seed 15
-s/if (weights_get(&c->weights, variable) > 0) weigh/weigh/
+s/if (weights_get(&s->weights, local) > 0) weigh/weigh/

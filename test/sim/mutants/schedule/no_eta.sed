@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: what did not change has no weight
 # run: schedule --seed 1
-s/change \* change + c->config->eta/change * change/
+s/change \* change + s->config.eta/change * change/

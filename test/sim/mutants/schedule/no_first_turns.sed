@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: priorities count before each had its first turn
 # run: schedule --seed 1
-s/c->unseen = count;/c->unseen = 0;/
+s|? s->count : 0;|? 0 : 0;|

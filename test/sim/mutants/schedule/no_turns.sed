@@ -1,4 +1,4 @@
-# file: src/scheduling/candidates.c
+# file: src/scheduling/schedule.c
 # what: what never changes comes by its eta alone
 # run: schedule --seed 9
-s/c->unseen || c->given % CANDIDATES_TURN == 0/c->unseen/
+s/s->unseen || s->candidates % TURN == 0/s->unseen/

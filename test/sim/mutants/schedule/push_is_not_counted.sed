@@ -1,4 +1,4 @@
 # file: src/scheduling/port.c
 # what: who has pushed is not counted
 # run: schedule --seed 1
-s/push->row\[0\] = 1;//
+s/^    row\[0\] = 1;//

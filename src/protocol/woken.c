@@ -1,15 +1,8 @@
-#include "protocol/step.h"
+#include "protocol/woken.h"
 
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
-
-static struct record *take_woken(struct shard *s)
-{
-    struct record *r = record_at(&s->records, s->woken_first);
-    s->woken_first = r->woken_next;
-    return r;
-}
 
 static void consider(struct shard *s, struct record *r)
 {
@@ -21,7 +14,11 @@ static void consider(struct shard *s, struct record *r)
     if (!r->woken && record_is_empty(r)) record_release(&s->records, r);
 }
 
-void step_woken(struct shard *s)
+void woken_consider_all(struct shard *s)
 {
-    while (s->woken_first) consider(s, take_woken(s));
+    while (s->woken_first) {
+        struct record *r = record_at(&s->records, s->woken_first);
+        s->woken_first = r->woken_next;
+        consider(s, r);
+    }
 }

@@ -1,5 +1,5 @@
 /*
- * step.h - the one place that considers a key after something happened to it.
+ * woken.h - the one place that considers a key after something happened to it.
  *
  * Roles do not call each other for that. They wake the key (shard_wake), and here the roles that
  * were woken consider it in a fixed order: the owner (may the row leave?), the replica (must the
@@ -10,17 +10,17 @@
  * Waiting   never
  * Life      none of its own
  */
-#ifndef LOCUS_PROTOCOL_STEP_H
-#define LOCUS_PROTOCOL_STEP_H
+#ifndef LOCUS_PROTOCOL_WOKEN_H
+#define LOCUS_PROTOCOL_WOKEN_H
 
 #include "protocol/shard.h"
 
-void step_woken(struct shard *);
+void woken_consider_all(struct shard *);
 
 /* Considers the keys that were woken, until there are none. */
-static inline void step(struct shard *s)
+static inline void woken_consider(struct shard *s)
 {
-    if (s->woken_first) step_woken(s);
+    if (s->woken_first) woken_consider_all(s);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* Variables that stand for fields of the configuration. */
-#include "protocol/config.h"
+#include "protocol/plan.h"
 
 #include "test.h"
 

@@ -1,5 +1,6 @@
 /*
- * silence.h - how often a node sends heartbeats, and after how long a silence it has failed.
+ * tcp.h - what TCP is asked for a link; and silence: how often a node sends heartbeats, and after
+ * how long a silence of its peer that has failed.
  *
  * The cluster survives an outage that is a second shorter than the time-out. The last message
  * before an outage is up to a heartbeat old, and the first one after it waits for TCP's next
@@ -10,21 +11,21 @@
  *
  * A node that was itself not heard for long cannot accuse others: it was cut off, so all others
  * seemed silent to it.
- *
- * Memory    none
- * Waiting   never
- * Life      none
  */
-#ifndef LOCUS_NET_SILENCE_H
-#define LOCUS_NET_SILENCE_H
+#ifndef LOCUS_NET_TCP_H
+#define LOCUS_NET_TCP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #define SILENCE_BEAT_NS_MAX UINT64_C(500000000)
 #define SILENCE_MOMENT_NS_MAX UINT64_C(600000000)
-enum { SILENCE_RETRY_MS = 1000 }; /* the least that the kernel takes */
+enum {
+    SILENCE_RETRY_MS = 1000, /* the least that the kernel takes */
+    SILENCE_REASON_BYTES = 144,
+};
 
 static inline uint64_t silence_beat_ns(uint64_t timeout_ns)
 {
@@ -67,6 +68,22 @@ static inline bool silence_is_reason(const char *reason)
     return strncmp(reason, SILENCE_REASON, sizeof SILENCE_REASON - 1) == 0;
 }
 
-enum { SILENCE_REASON_BYTES = 144 };
+/* Who is silent while its machine acknowledges our heartbeats is not cut off. Either its process
+ * does not run, or what it sends is too large for the network and is dropped on the way: then it is
+ * as healthy as we are. From here nobody can tell which, so the sentence says both. */
+#define TCP_ACKNOWLEDGED \
+    ", but its machine answers: it was stopped, or large packets are dropped (ping -M do -s 1472)"
+/* Why a peer at that connection has failed that was not heard for the time-out: a sentence's end. */
+void tcp_describe_silence(int fd, uint64_t timeout_ns, char reason[SILENCE_REASON_BYTES]);
+
+/* Makes TCP try again at least every SILENCE_RETRY_MS, if the kernel supports that. */
+void tcp_bound_retries(int fd);
+
+/* For a link: no delay, bounded retries, blocking, because a ring does the waiting; cubic on
+ * loopback (docs/reference/variables.md). Whatever is refused makes it slower, not wrong. */
+void tcp_set_options(int fd);
+/* Bytes that the peer has not acknowledged, and the round trip; 0 if unknown. */
+size_t tcp_queued_bytes(int fd);
+double tcp_round_trip_s(int fd);
 
 #endif

@@ -1,8 +1,7 @@
-#include "protocol/config.h"
+#include "protocol/plan.h"
 
 #include "base/error.h"
 #include "base/notation.h"
-#include "protocol/technique.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +10,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- techniques ---- */
+
+static const struct technique techniques[] = {
+    [LOCUS_ADAPTIVE] = {"adaptive", "LOCUS_ADAPTIVE", .moves = true, .heeds_intents = true,
+                        .localizes = true, .replicates = true, .moves_to_only_one = true},
+    [LOCUS_STATIC] = {.name = "static", .api_name = "LOCUS_STATIC"},
+    [LOCUS_RELOCATE] = {"relocate", "LOCUS_RELOCATE", .moves = true, .heeds_intents = true,
+                        .localizes = true, .rows_follow = true},
+    [LOCUS_REPLICATE] = {"replicate", "LOCUS_REPLICATE", .moves = true, .heeds_intents = true,
+                         .replicates = true},
+    [LOCUS_FULL_REPLICATION] = {"full_replication", "LOCUS_FULL_REPLICATION", .moves = true,
+                                .every_node_holds = true, .replicates = true},
+};
+
+const struct technique *technique_of(unsigned number)
+{
+    return number < sizeof techniques / sizeof *techniques ? &techniques[number] : NULL;
+}
+
+/* ---- fields of struct locus_config ---- */
 
 enum { SECONDS_MAX = 1000000000 };
 /* What is equal goes into a hello in this order. So a row that is equal is a new MESSAGE_VERSION
@@ -64,11 +84,6 @@ static int complete_seconds(const struct config_field *f, double *seconds)
     return 0;
 }
 
-static void complete_text(const struct config_field *f, const char **text)
-{
-    if (!*text) *text = told(f);
-}
-
 int config_complete(struct locus_config *c)
 {
     int rc = 0;
@@ -76,7 +91,7 @@ int config_complete(struct locus_config *c)
         void *at = (char *)c + f->offset;
         if (f->kind == CONFIG_COUNT) rc = complete_count(f, at);
         if (f->kind == CONFIG_SECONDS) rc = complete_seconds(f, at);
-        if (f->kind == CONFIG_TEXT) complete_text(f, at);
+        if (f->kind == CONFIG_TEXT && !*(const char **)at) *(const char **)at = told(f);
     }
     if (rc || technique_of(c->technique)) return rc;
     return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);

@@ -1,12 +1,95 @@
-#include "worker/signaling.h"
+#include "worker/node.h"
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/sync.h"
 #include "intents/intents.h"
 #include "protocol/clocks.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+/* ---- what is counted ---- */
+
+#define AT_STATS(sums, field) offsetof(struct figures, stats.field)
+#define AT_ONLY(sums, field) offsetof(struct figures, sums.field)
+#define IS_REAL_STATS(sums, field) \
+    _Generic(((struct figures *)0)->stats.field, double : true, default : false)
+#define IS_REAL_ONLY(sums, field) false
+#define ROW(sums, to, field, report, shown, metric, label, help) \
+    {report, metric, label, help, shown, IS_REAL_##to(sums, field), AT_##to(sums, field)},
+#define WORKER_ROW(...) ROW(workers, __VA_ARGS__)
+#define NODE_ROW(...) ROW(stats, __VA_ARGS__)
+#define SHARD_ROW(...) ROW(shards, __VA_ARGS__)
+#define LINK_ROW(...) ROW(links, __VA_ARGS__)
+
+const struct figure figure_table[] = {WORKER_FIGURES(WORKER_ROW) NODE_FIGURES(NODE_ROW)
+                                          SHARD_FIGURES(SHARD_ROW) LINK_FIGURES(LINK_ROW)};
+const size_t figure_rows = sizeof figure_table / sizeof *figure_table;
+
+double figure_value(const struct figure *row, const struct figures *f)
+{
+    const char *at = (const char *)f + row->offset;
+    return row->is_real ? *(const double *)(const void *)at
+                        : (double)*(const uint64_t *)(const void *)at;
+}
+
+struct shard_counters figures_shards(struct cluster *c)
+{
+    struct shard_counters sum = {0};
+    for (unsigned s = 0; s < cluster_shards(c); s++)
+        shard_add_counters(reactor_shard(cluster_reactors(c)[s]), &sum);
+    return sum;
+}
+
+static void add_worker(const locus_worker *w, struct figures *f)
+{
+#define ADD(to, field, ...) \
+    f->workers.field += __atomic_load_n(&w->counters.field, __ATOMIC_RELAXED);
+    WORKER_FIGURES(ADD)
+    histogram_sum(&f->behind, &w->behind);
+    f->stats.intents_signaled += __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+    f->stats.calls_waited += histogram_count(&w->operations.blocked);
+    f->stats.calls_waited_s +=
+        1e-9 * (double)__atomic_load_n(&w->operations.blocked.sum, __ATOMIC_RELAXED);
+}
+
+#define COPY_STATS(sums, field) f->stats.field = f->sums.field;
+#define COPY_ONLY(sums, field)
+#define COPY_WORKER(to, field, ...) COPY_##to(workers, field)
+#define COPY_SHARD(to, field, ...) COPY_##to(shards, field)
+#define COPY_LINK(to, field, ...) COPY_##to(links, field)
+
+static void read_cluster(const locus *n, struct figures *f)
+{
+    struct locus_stats *s = &f->stats;
+    for (unsigned i = 0; i < cluster_shards(n->cluster) * (unsigned)n->size; i++)
+        reactor_add_link(node_reactor(n, i / (unsigned)n->size), i % (unsigned)n->size, &f->links);
+    f->shards = figures_shards(n->cluster);
+    LINK_FIGURES(COPY_LINK)
+    SHARD_FIGURES(COPY_SHARD)
+    s->replicas_now = s->replicas_created - s->replicas_dropped;
+    s->kept_now = f->shards.keeps_begun - f->shards.keeps_ended;
+    if (f->shards.stale_us)
+        s->replica_staleness_mean_s = 1e-6 * shard_aged_us(&f->shards) / (double)f->shards.stale_us;
+    s->owned_now += s->relocated_in - s->relocated_out;
+    /* Every row is here from the start, written or not. */
+    if (n->plan.technique->every_node_holds)
+        s->replicas_created = s->replicas_now = n->store.keyspace.keys - s->owned_now;
+}
+
+void figures_read(const locus *n, struct figures *f)
+{
+    struct locus_stats *s = &f->stats;
+    *f = (struct figures){0};
+    for (unsigned i = 0; i < n->workers; i++) add_worker(&n->worker[i], f);
+    WORKER_FIGURES(COPY_WORKER)
+    s->bounds_waited_s = 1e-9 * (double)f->workers.bounds_waited_ns;
+    s->owned_now = store_home_keys(&n->store);
+    if (n->cluster) read_cluster(n, f);
+}
+
+/* ---- what workers tell the shards ---- */
 
 static unsigned shards_of(const locus_worker *w)
 {
@@ -31,7 +114,7 @@ int signaling_open(locus_worker *w, struct intent_stream ***streams)
 
 static void wake(const locus_worker *w, unsigned shard)
 {
-    reactor_wake(cluster_reactors(w->node->cluster)[shard]);
+    reactor_wake(node_reactor(w->node, shard));
 }
 
 void signaling_close(locus_worker *w, struct intent_stream ***streams, bool ends_worker)
@@ -44,19 +127,6 @@ void signaling_close(locus_worker *w, struct intent_stream ***streams, bool ends
     }
     free(*streams);
     *streams = NULL;
-}
-
-static struct intents *intents_of(const locus_worker *w, unsigned shard)
-{
-    return w->node->intents[shard];
-}
-
-static void begin(const locus_worker *w, struct intent_stream **streams, locus_clock start,
-                  locus_clock end, locus_clock now)
-{
-    for (unsigned s = 0; s < shards_of(w); s++)
-        stream_begin(streams[s], start, end, now,
-                     intents_lookahead(intents_of(w, s), (unsigned)w->id));
 }
 
 /* Did the worker go on while a loader raised ends of its wants? Sequentially consistent: either we
@@ -92,19 +162,21 @@ static int add(const locus_worker *w, struct intent_stream **streams, const locu
 }
 
 /* How many keys were written, or -ENOMEM: none. */
-static int64_t record(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
-                      size_t n, locus_clock start, locus_clock end, locus_clock now)
+static int64_t send_intents(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
+                            size_t n, locus_clock start, locus_clock end, locus_clock now)
 {
-    begin(w, streams, start, end, now);
+    for (unsigned s = 0; s < shards_of(w); s++)
+        stream_begin(streams[s], start, end, now,
+                     intents_lookahead(w->node->intents[s], (unsigned)w->id));
     LOCUS_YIELD();
     int rc = add(w, streams, keys, n, stream_add);
     if (rc == 0 && came_late(w, streams)) rc = add(w, streams, keys, n, stream_write);
-    int64_t recorded = 0;
+    int64_t written = 0;
     for (unsigned s = 0; s < shards_of(w); s++) {
-        recorded += (int64_t)streams[s]->call.recorded;
+        written += (int64_t)streams[s]->call.added;
         if (rc) stream_undo(streams[s]);
     }
-    if (rc == 0) return recorded;
+    if (rc == 0) return written;
     return error_set(rc, "no memory for the intents of worker %d", w->id);
 }
 
@@ -143,14 +215,14 @@ int signaling_intent(locus_worker *w, struct intent_stream **streams, const locu
     bool waits = start > now;
     int rc = streams && waits ? count_waiting(&w->node->waiting_keys, n) : 0;
     if (rc) return rc;
-    int64_t recorded = streams && end > now ? record(w, streams, keys, n, start, end, now) : 0;
+    int64_t written = streams && end > now ? send_intents(w, streams, keys, n, start, end, now) : 0;
     /* a want that goes on does not wait; and a call that came late counts keys twice */
     if (streams && waits)
-        __atomic_fetch_add(&w->node->waiting_keys, (recorded < 0 ? 0 : recorded) - (int64_t)n,
+        __atomic_fetch_add(&w->node->waiting_keys, (written < 0 ? 0 : written) - (int64_t)n,
                            __ATOMIC_RELAXED);
-    if (recorded < 0) return (int)recorded;
+    if (written < 0) return (int)written;
     __atomic_fetch_add(&w->signaled, n, __ATOMIC_RELAXED);
-    if (recorded > 0) publish(w, streams, start, now);
+    if (written > 0) publish(w, streams, start, now);
     return 0;
 }
 
@@ -158,7 +230,7 @@ int signaling_unintend(locus_worker *w, const locus_key *keys, size_t n)
 {
     if (!w->stream) return 0;
     locus_clock now = locus_current_clock(w);
-    int64_t rc = record(w, w->stream, keys, n, now, INTENT_TAKES_BACK, now);
+    int64_t rc = send_intents(w, w->stream, keys, n, now, INTENT_TAKES_BACK, now);
     if (rc > 0) publish(w, w->stream, now, now);
     return rc < 0 ? (int)rc : 0;
 }
