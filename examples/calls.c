@@ -163,14 +163,14 @@ static void train_on_a_batch(locus_worker *worker, uint64_t rows)
     const locus_key indices[BATCH] = {7, 9, 7, 8, 7, 9};
     locus_key distinct[BATCH];
     int64_t places[BATCH];
-    float row[BATCH * LENGTH], values[BATCH * LENGTH], sums[BATCH * LENGTH];
+    float row[BATCH * LENGTH], sums[BATCH * LENGTH] = {0};
     size_t count;
     check(locus_use_threads(worker, 2)); /* once, for large batches */
     check(locus_distinct(indices, BATCH, rows, distinct, places, &count)); /* 7, 9, 8 */
     check(locus_pull(worker, distinct, count, row));
-    check(locus_gather(worker, row, count, LENGTH, places, BATCH, 1, values));
-    /* here: forward and backward; the gradients take the place of the values */
-    check(locus_scatter_add(worker, values, BATCH, LENGTH, places, count, sums));
+    for (int i = 0; i < BATCH; i++) /* forward and backward: of index i it is row places[i] */
+        for (int f = 0; f < LENGTH; f++)
+            sums[places[i] * LENGTH + f] += 0.01F * row[places[i] * LENGTH + f];
     check(locus_push(worker, distinct, count, sums));
 }
 
@@ -207,11 +207,11 @@ static void go_on_where_it_ended(locus_worker *worker)
 {
     struct {
         int epochs;
-    } record = {3};
-    size_t bytes = sizeof record;
-    check(locus_checkpoint_with(worker, "calls.checkpoints", &record, bytes));
-    check(locus_restore_with(worker, "calls.checkpoints", &record, &bytes));
-    if (bytes == sizeof record) printf("%d epochs are over\n", record.epochs);
+    } note = {3};
+    size_t bytes = sizeof note;
+    check(locus_checkpoint_with(worker, "calls.checkpoints", &note, bytes));
+    check(locus_restore_with(worker, "calls.checkpoints", &note, &bytes));
+    if (bytes == sizeof note) printf("%d epochs are over\n", note.epochs);
 }
 
 static void look(locus *node)

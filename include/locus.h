@@ -87,7 +87,7 @@ LOCUS_API const char *locus_error(void);
 #define LOCUS_WORKERS_MAX 1024 /* workers of a node */
 #define LOCUS_SHARDS_MAX 256   /* shards of a node */
 #define LOCUS_SUM_MAX 64       /* numbers that locus_sum() adds up */
-#define LOCUS_RECORD_MAX 1024  /* bytes of a checkpoint's record */
+#define LOCUS_NOTE_MAX 1024    /* bytes of a checkpoint's note */
 /* keys of a node of several whose intents are signaled and have not started */
 #define LOCUS_WAITING_KEYS_MAX 16000000
 
@@ -164,8 +164,8 @@ struct locus_config {
     /* shard actors of each node; 0: rank 0 chooses. Equal on all nodes */
     unsigned shards;
     enum locus_technique technique; /* equal on all nodes */
-    /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The shortest
-     * of all nodes is that of all */
+    /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The
+     * shortest of all nodes is that of all */
     double peer_timeout_s;
     double join_timeout_s; /* seconds for locus_open(); 0: LOCUS_JOIN_TIMEOUT, else 60 */
     int rank, size;        /* size 0: rank, size and rendezvous come from the environment, */
@@ -318,13 +318,11 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
  * done (except through locus_view()). If the row is a replica, the owner gets the difference
  * between the new and the old row, computed in floats, as an update like that of locus_push(). A
  * float of which no bit changed sends nothing. A float that was infinite or not a number sends its
- * new value, so that a row that diverged can be cleared with locus_set(). The call saves an
- * optimizer that steps row by row from writing an update that is then read and added. Never uses the
- * network. `change` runs with the row locked: it must be short, must return (not by longjmp or an
- * exception), and must call no function of locus; nor may it wait for another thread that may be in
- * one. Whoever needs the row waits meanwhile, and so may this node's shards, which then answer no
- * other node: for one such call at a time, but where it takes longer than peer_timeout_s the others
- * take this node for lost.
+ * new value, so that a row that diverged can be cleared with locus_set(). Never uses the network.
+ * `change` runs with the row locked: it must be short, must return (not by longjmp or an
+ * exception), must call no function of locus, and must not wait for a thread that may be in one.
+ * Whoever needs the row waits meanwhile, and so may this node's shards, which then answer no other
+ * node: if that takes longer than peer_timeout_s the others take this node for lost.
  *   -EAGAIN  not held here, or an operation of this worker on the key may be under way (sometimes
  *            reported for other keys): `change` was not called; pull and push instead
  *   -EINVAL, -ECONNRESET  as for locus_push()
@@ -333,21 +331,11 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
 typedef void locus_change(void *context, float *row, uint32_t length);
 LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void *context);
 
-/*
- * Steps a row in place by its table's optimizer, if this node holds the row. A table without an
- * optimizer is -EINVAL: for such rows there is locus_change_local().
- *
- * locus_step_local() calls `gradient` once, with your context, the row's values, and an array of
- * `length` floats, all of which it must write: the gradient with which the row then takes a step.
- * `gradient` runs with the row locked: it must be short, must return (not by longjmp or an
- * exception), must call no function of locus, and must not wait for a thread that may be in one.
- * Whoever needs the row waits meanwhile.
- *
- *   -EAGAIN  not held here, or an operation of this worker on the key may be under way (sometimes
- *            reported for other keys): nothing was done; pull, and push the gradient instead
- *   -EINVAL, -ECONNRESET  as for locus_push()
- *   -ENOMEM  the same; `gradient` may have been called, with no effect
- */
+/* Steps a row that is here in place by its table's optimizer: calls `gradient` once, with your
+ * context, the row's values, and an array of `length` floats, all of which it must write: the
+ * gradient with which the row then takes a step. What holds for `change` holds for `gradient`;
+ * errors are those of locus_change_local(). Each of the two calls refuses the tables of the other
+ * with -EINVAL. */
 typedef void locus_gradient(void *context, const float *values, float *gradient, uint32_t length);
 LOCUS_API int locus_step_local(locus_worker *, locus_key, locus_gradient *, void *context);
 
@@ -362,14 +350,13 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
  * reports that; PREFIX/share/locus/tsan.suppressions tells it that this is allowed). A row that
  * moves away stops changing. Sections may nest. Inside a section, a call that would or might wait
  * returns -EDEADLK and has done nothing: for rows that are not here, or if too many operations are
- * under way. No call waits for a row that leaves in the middle of it: a pull is refused then (some
- * values may have been written), and the rest of a push or set of several keys follows the rows and
- * is as complete for this worker as what was done here. Memory of rows that left is not reused
- * while a section that could see it is open. So keep sections short (a batch, not an epoch): if
- * more rows arrive during a section than a table has keys, and 65,536 more (of rows above 4 KiB as
- * many as 256 MiB hold, at least 64), the node accepts no further rows, and does not answer other
- * nodes, until the section ends: after 2 s it says so on stderr, after peer_timeout_s they take it
- * for lost.
+ * under way. If a row leaves in the middle of a call, a pull is refused (some values may have been
+ * written), and the rest of a push or set of several keys follows the rows and is as complete for
+ * this worker as what was done here. Memory of rows that left is not reused while a section that
+ * could see it is open. So keep sections short (a batch, not an epoch): if more rows arrive during
+ * a section than a table has keys, and 65,536 more (of rows above 4 KiB as many as 256 MiB hold, at
+ * least 64), the node accepts no further rows, and does not answer other nodes, until the section
+ * ends: after 2 s it says so on stderr, after peer_timeout_s they take it for lost.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
 /* NULL: not held here, no such key, no section, a table of LOCUS_BF16, or an operation of this
@@ -391,22 +378,19 @@ LOCUS_API int locus_read_rows(locus_worker *, const locus_key *keys, size_t n, f
                               const float **rows);
 
 /*
- * Finds a batch's distinct keys, gathers rows, and adds up gradients. So a training step pulls each
- * row of its batch once, has it wherever the batch wants it, and pushes one gradient a row.
+ * Finds a batch's distinct keys: a training step pulls each row of its batch once, and pushes one
+ * gradient a row.
  *
  *     locus_distinct(keys, n, locus_keys(node), distinct, places, &count);
- *     locus_pull(w, distinct, count, rows);
- *     locus_gather(w, rows, count, length, places, n, 1, values);          values, (n, length)
- *     ...
- *     locus_scatter_add(w, gradients, n, length, places, count, sums);     sums, (count, length)
+ *     locus_pull(w, distinct, count, rows);      of keys[i] it is row places[i]
+ *     ...                                        whose gradient adds to sum places[i]
  *     locus_push(w, distinct, count, sums);
  */
 #define LOCUS_THREADS_MAX 64
-/* From now on, `threads` threads do this worker's calls with many keys, locus_gather() and
- * locus_scatter_add(): the caller's, and helpers that the library has. Until it closes; 1 at first.
- * Results are the same: the caller's thread alone does a set, or a push of steps, of few keys or
- * with a key twice; and such a push of sums on a node without others that has one worker, whose
- * rows have no latches.
+/* From now on, `threads` threads do this worker's calls with many keys: the caller's, and helpers
+ * that the library has. Until it closes; 1 at first. Results are the same: the caller's thread
+ * alone does a set, or a push of steps, of few keys or with a key twice; and such a push of sums on
+ * a node without others that has one worker, whose rows have no latches.
  *   -EINVAL  0, or above LOCUS_THREADS_MAX
  *   -ENOMEM  no memory, or no threads: nothing changes */
 LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
@@ -417,17 +401,6 @@ LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
  *   -ENOMEM  no memory for that */
 LOCUS_API int locus_distinct(const locus_key *keys, size_t n, locus_key bound, locus_key *distinct,
                              int64_t *places, size_t *count);
-/* Row i of `values` becomes the sum of those rows of `rows`, which has `count`, that
- * places[i * each ... (i + 1) * each - 1] name: n rows of `length` floats, from n * each places. No
- * worker (NULL): the caller's thread does it, which may be any.
- *   -EINVAL  a place that is not below count: nothing was written; `each` or `length` is 0 */
-LOCUS_API int locus_gather(locus_worker *, const float *rows, size_t count, uint32_t length,
-                           const int64_t *places, size_t n, uint32_t each, float *values);
-/* Row d of `sums` becomes the sum of those of the n rows of `values` whose place is d, in their
- * order, for all d below count: zeros if there is none. Worker and errors as for locus_gather(); n
- * above INT32_MAX is -EINVAL, too; needs 4 bytes a place and a sum meanwhile (-ENOMEM). */
-LOCUS_API int locus_scatter_add(locus_worker *, const float *values, size_t n, uint32_t length,
-                                const int64_t *places, size_t count, float *sums);
 
 /* Says ahead which keys a worker will access: its intent (AdaPM, Section 3). It will access them
  * while its clock is in [start, end). The call never blocks and never touches the network. Intents
@@ -443,11 +416,11 @@ LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_cl
 /* As the end of an intent: it never ends. Such an intent belongs to the node, not to the worker,
  * and remains when the worker closes (if it still waits for its start, it begins then). Signaling
  * it again changes nothing. The node gets a replica and keeps it, unless it has the row itself.
- * While any node keeps a key in this way, the row stays where it is: no intent and no localize of
- * any node moves it. Updates are synchronized in the background. With LOCUS_RELOCATE such keys are
- * replicated and all others relocated: that is the mix of NuPS (Section 3.2), if all nodes intend
- * the hot keys for ever. On a node that does not, accesses to them are remote. LOCUS_ADAPTIVE and LOCUS_REPLICATE act on such intents, too; the other
- * techniques ignore intents. */
+ * While any node keeps a key in this way, no intent and no localize of any node moves the row.
+ * Updates are synchronized in the background. With LOCUS_RELOCATE such keys are replicated and all
+ * others relocated: the mix of NuPS (Section 3.2), if all nodes intend the hot keys for ever. On a
+ * node that does not, accesses to them are remote. LOCUS_ADAPTIVE and LOCUS_REPLICATE act on such
+ * intents, too; the other techniques ignore intents. */
 #define LOCUS_FOREVER INT64_MAX
 /* Takes back all intents for ever of this node's workers for these keys, whether they have begun or
  * not (of other workers and of loaders: those that the manager has read). Intents that end by
@@ -457,20 +430,19 @@ LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
 
 /*
  * Waits until copies here are fresh enough: bounded staleness (Ho et al., 2013; AdaPM, Appendix
- * A.3). That is, until all copies of rows on this node, replicas and main copies, hold every update
- * and every set (asynchronous ones, too) that any worker of the cluster began before its clock
- * reached clock(w) - staleness, where w is the caller. Everything that the caller accesses until it
- * next advances its clock is then as fresh as that, without any further check.
- * locus_advance_clock() never waits. Calling this once a clock gives SSP with a staleness of s, BSP
- * with 0, and ESSP with LOCUS_REPLICATE and intents for ever. The first call on any node switches
- * it on for the cluster: from then on each clock costs two entries of 40 bytes from each shard to
- * each other node; before that nothing. The clock of a closed worker counts as infinite, that of an
- * id that was never opened as 0. A worker that opens again begins at 0; calls do not wait for it
- * until it has passed the clock that its node reported last while it had workers, nor at clocks
- * that others have come to before that. On a cluster of one that is the lowest clock of its workers
- * at the last call, opening or closing. All workers must keep advancing their clocks: a worker that
- * waits in a collective while others wait for its clock waits for ever. After 10 s, and then every
- * 10 s, the call says on stderr which node it waits for, and at which clock.
+ * A.3). Then all copies of rows on this node, replicas and main copies, hold every update and set
+ * (asynchronous ones, too) that any worker of the cluster began before its clock reached clock(w) -
+ * staleness, where w is the caller; so does all that the caller accesses until it next advances its
+ * clock. Calling this once a clock gives SSP with a staleness of s, BSP with 0, and ESSP with
+ * LOCUS_REPLICATE and intents for ever. The first call on any node switches it on for the cluster:
+ * from then on each clock costs two entries of 40 bytes from each shard to each other node. The
+ * clock of a closed worker counts as infinite, that of an id that was never opened as 0. A worker
+ * that opens again begins at 0; calls do not wait for it until it has passed the clock that its
+ * node reported last while it had workers, nor at clocks that others have come to before that. (On
+ * a cluster of one: the lowest clock of its workers at the last call, opening or closing.) All
+ * workers must keep advancing their clocks: who waits in a collective while others wait for its
+ * clock waits for ever. After 10 s, and then every 10 s, stderr says which node is waited for, at
+ * which clock.
  *   -EINVAL      a negative staleness
  *   -EDEADLK     inside a read section
  *   -ECONNRESET  a node was lost: locus_error() names it
@@ -478,7 +450,7 @@ LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
 LOCUS_API int locus_bound(locus_worker *, locus_clock staleness);
 
 /* A worker's clock, which intents and bounds speak of. It is the program's: it mostly counts steps.
- * It starts at 0; locus_advance_clock() adds 1 and returns the new clock. */
+ * It starts at 0; locus_advance_clock() adds 1 and returns the new clock, and never waits. */
 LOCUS_API locus_clock locus_advance_clock(locus_worker *);
 LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thread */
 
@@ -649,12 +621,12 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  * locus_checkpoint() waits for the caller's asynchronous operations, and for all workers to arrive;
  * then it writes all rows to a new folder in `directory`, which all nodes must see. The older
  * checkpoint stays until the new one is complete on the disk, whatever happens meanwhile; the
- * newest three are kept (LOCUS_CHECKPOINTS in the environment: another number). Loaders may go on
- * signaling. Nothing else in `directory` is
- * removed. locus_restore() sets all rows to those of the newest checkpoint in `directory` that is
- * whole (or of `directory` itself, if it is a checkpoint), and all other rows to zero; a newer one
- * that is damaged is named on stderr. It works with any number of nodes and shards and with any
- * technique. Tables are matched by name. A checkpoint holds no clocks, intents or samples.
+ * newest three are kept (LOCUS_CHECKPOINTS in the environment: another number), and nothing else in
+ * `directory` is removed. Loaders may go on signaling. locus_restore() sets all rows to those of
+ * the newest checkpoint in `directory` that is whole (or of `directory` itself, if it is one), and
+ * all other rows to zero; a newer one that is damaged is named on stderr. It works with any number
+ * of nodes and shards and with any technique. Tables are matched by name. A checkpoint holds no
+ * clocks, intents or samples.
  *
  * If the call fails, it fails for every worker on every node, with one sentence that names the node
  * and the file. Nothing has changed then, unless a node was lost, or the sentence says that rows
@@ -668,16 +640,15 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  */
 LOCUS_API int locus_checkpoint(locus_worker *, const char *directory);
 LOCUS_API int locus_restore(locus_worker *, const char *directory);
-/* As locus_checkpoint(), and the checkpoint has a record, such as how far training had come: the
+/* As locus_checkpoint(), and the checkpoint has a note, such as how far training had come: the
  * `bytes` bytes that the open worker of rank 0 with the lowest id gives. -EINVAL: also more than
- * LOCUS_RECORD_MAX. */
-LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *record,
+ * LOCUS_NOTE_MAX. */
+LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *note,
                                     size_t bytes);
-/* As locus_restore(), and every worker gets the checkpoint's record; with `record` NULL only its
+/* As locus_restore(), and every worker gets the checkpoint's note; with `note` NULL only its
  * length. *bytes is the room for it, and afterwards its length, 0 if there is none. -EINVAL: also a
- * record for which there is no room: nothing has changed. */
-LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *record,
-                                 size_t *bytes);
+ * note for which there is no room: nothing has changed. */
+LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *note, size_t *bytes);
 
 /* Counters of this node since locus_open(); with LOCUS_METRICS=host:port in the environment they
  * are also served to Prometheus. They include every operation that the caller has completed; for

@@ -114,8 +114,8 @@ LOCUS_API void locus_schedule_free(locus_schedule *); /* NULL is allowed */
  * within twice as many), whatever the filter says; if nothing is refused, round robin needs
  * variables / width.
  *   -EBUSY   LOCUS_SCHEDULE_AHEAD_MAX rounds are given and not done
- *   -EINVAL  the program's own function gave a candidate that is not a variable of this share; those
- *            that it gave before come first in the next round
+ *   -EINVAL  the program's own function gave a candidate that is not a variable of this share;
+ *            those that it gave before come first in the next round
  */
 LOCUS_API int locus_schedule_next(locus_schedule *, struct locus_part *parts);
 /* The last change of a variable. Not finite: counts as the largest number. Ignored unless it is a

@@ -35,7 +35,7 @@ bool every_read(struct every *e, const char *text)
     return true;
 }
 
-enum { RECORD_VERSION = 3, PATH_BYTES = 4096 };
+enum { NOTE_VERSION = 3, PATH_BYTES = 4096 };
 static const char EVERY[] = "10s";
 
 /* ---- options ---- */
@@ -142,9 +142,9 @@ void checkpoints_begin(struct checkpoints *c, const struct pool_member *m, const
     c->written_s = meter_now();
 }
 
-/* ---- the record ---- */
+/* ---- the note ---- */
 
-struct record {
+struct note {
     uint64_t version, task, parts; /* of an epoch */
     double time;                   /* when it was written */
     struct progress progress;
@@ -157,14 +157,14 @@ static double wall_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static struct record record_of(const struct checkpoints *c, const struct pool_member *m,
-                               const struct progress *p)
+static struct note note_of(const struct checkpoints *c, const struct pool_member *m,
+                           const struct progress *p)
 {
-    struct record r = {.version = RECORD_VERSION,
-                       .task = m->pool->task,
-                       .parts = c->parts,
-                       .time = wall_clock(),
-                       .progress = *p};
+    struct note r = {.version = NOTE_VERSION,
+                     .task = m->pool->task,
+                     .parts = c->parts,
+                     .time = wall_clock(),
+                     .progress = *p};
     r.progress.seconds = meter_now() - c->began_s;
     return r;
 }
@@ -186,7 +186,7 @@ static void put_first(void *text, const char *name, const char *value)
     if (!*(char *)text) snprintf(text, PATH_BYTES, "%s %s", name, value);
 }
 
-/* Beside the checkpoints: of other rows, the library says nothing of a record. */
+/* Beside the checkpoints: of other rows, the library says nothing of a note. */
 static void write_options(const struct checkpoints *c)
 {
     struct saving s;
@@ -251,13 +251,13 @@ static void compare_held_back(const struct checkpoints *c)
     if (strncmp(w.text, HELD_BACK, length) == 0) compare(&w, "", w.text + length, now);
 }
 
-/* ---- the record, read ---- */
+/* ---- the note, read ---- */
 
 /* Parts of another size: the part in which it had stopped is done again. */
-static void take_record(const struct checkpoints *c, const struct pool_member *m,
-                        const struct record *r, struct progress *p)
+static void take_note(const struct checkpoints *c, const struct pool_member *m,
+                      const struct note *r, struct progress *p)
 {
-    if (r->version != RECORD_VERSION)
+    if (r->version != NOTE_VERSION)
         fail_usage("the checkpoint in %s was not written by a training program of this release",
                    c->folder);
     if (r->task != m->pool->task) compare_held_back(c);
@@ -336,7 +336,7 @@ static void report_resumed(const struct checkpoints *c, const struct progress *p
 }
 
 /* What would fail again has the status of a wrong command line: nobody starts that job again. */
-static void restore(const struct checkpoints *c, const struct pool_member *m, struct record *r)
+static void restore(const struct checkpoints *c, const struct pool_member *m, struct note *r)
 {
     size_t bytes = sizeof *r;
     int rc = locus_restore_with(m->worker, c->folder, r, &bytes);
@@ -349,14 +349,14 @@ static void restore(const struct checkpoints *c, const struct pool_member *m, st
 
 bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
 {
-    struct record r = {.version = 0};
+    struct note r = {.version = 0};
     *p = (struct progress){.epochs = 0};
     if (!c->folder && m->worker && m->place == 0 && checkpoints_restarts() > 0)
         fprintf(stderr, "%s: started again without --checkpoint: the training begins anew\n",
                 fail_program());
     if (!c->folder || !m->worker || !look(c, m)) return false;
     restore(c, m, &r);
-    take_record(c, m, &r, p);
+    take_note(c, m, &r, p);
     if (m->place == 0) report_resumed(c, p, r.time);
     pool_meet(m);
     return true;
@@ -393,7 +393,7 @@ static void report_written(const struct checkpoints *c, const struct progress *p
 void checkpoints_write(struct checkpoints *c, struct pool_member *m, const struct progress *p)
 {
     double began = meter_now();
-    const struct record r = record_of(c, m, p);
+    const struct note r = note_of(c, m, p);
     must(locus_checkpoint_with(m->worker, c->folder, &r, sizeof r), "writing a checkpoint");
     if (m->place != 0) return;
     c->written_s = meter_now();

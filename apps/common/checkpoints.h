@@ -2,7 +2,7 @@
  * checkpoints.h - when a training program writes a checkpoint, and how it resumes from one:
  * --checkpoint, --checkpoint-every, --resume.
  *
- * A checkpoint has the rows, and among them a record: how far training had come, and with which
+ * A checkpoint has the rows, and beside them a note: how far training had come, and with which
  * data and options. It has no random numbers: programs draw those of an epoch, or of a part of one,
  * from a separate stream, so that they follow from the position and the seed.
  *

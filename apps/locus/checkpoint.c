@@ -1,9 +1,9 @@
 #include "commands.h"
 
 #include "base/error.h"
-#include "checkpoint/contents.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/series.h"
+#include "checkpoint/tensors.h"
 #include "locus.h"
 #include "plain.h"
 #include "say.h"

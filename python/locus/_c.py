@@ -21,7 +21,7 @@ SONAME = "liblocus.so.0"
 Path = Union[str, "os.PathLike[str]"]
 LENGTH_MAX = 1 << 20
 THREADS_MAX = 64
-RECORD_MAX = 1024
+NOTE_MAX = 1024
 OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
 HISTOGRAM_BUCKETS = 40
 TECHNIQUES = ("adaptive", "static", "relocate", "replicate", "full_replication")
@@ -78,8 +78,6 @@ _BLOCKING = _calls(
     (c_int, "pt", "bound"),
     (c_int, "pu", "use_threads"),
     (c_int, "pnkppp", "distinct"),
-    (c_int, "ppnUpnUp", "gather"),
-    (c_int, "ppnUpnp", "scatter_add"),
     (c_int, "pkkiup", "distribution_uniform"),
     (c_int, "pkpkiup", "distribution_weighted"),
     (None, "p", "distribution_free"),

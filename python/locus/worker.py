@@ -266,23 +266,23 @@ class Worker:
         self._wait_in(_lib.locus_sum, sums.__array_interface__["data"][0], sums.size, keeps=sums)
         return sums
 
-    def checkpoint(self, directory: _c.Path, record: bytes = b"") -> None:
-        """Collective: writes all rows to a directory that all nodes see, and rank 0's record."""
-        if not isinstance(record, bytes):
-            raise ArgumentError(f"`record` is a {type(record).__name__}: must be bytes; write "
-                                "json.dumps(record).encode()")
-        self._wait_in(_lib.locus_checkpoint_with, _c.text("directory", os.fspath(directory)), record, len(record))
+    def checkpoint(self, directory: _c.Path, note: bytes = b"") -> None:
+        """Collective: writes all rows to a directory that all nodes see, and rank 0's note."""
+        if not isinstance(note, bytes):
+            raise ArgumentError(f"`note` is a {type(note).__name__}: must be bytes; write "
+                                "json.dumps(note).encode()")
+        self._wait_in(_lib.locus_checkpoint_with, _c.text("directory", os.fspath(directory)), note, len(note))
 
     def restore(self, directory: _c.Path) -> bytes:
-        """Collective: all rows become what the checkpoint holds. Returns its record."""
-        record = create_string_buffer(_c.RECORD_MAX)
-        size = c_size_t(_c.RECORD_MAX)
+        """Collective: all rows become what the checkpoint holds. Returns its note."""
+        note = create_string_buffer(_c.NOTE_MAX)
+        size = c_size_t(_c.NOTE_MAX)
         try:
-            self._wait_in(_lib.locus_restore_with, _c.text("directory", os.fspath(directory)), record, byref(size),
-                          keeps=(record, size))
+            self._wait_in(_lib.locus_restore_with, _c.text("directory", os.fspath(directory)), note, byref(size),
+                          keeps=(note, size))
         finally:
             self.node._tell()
-        return record.raw[:size.value]
+        return note.raw[:size.value]
 
     def close(self) -> None:
         """Waits for the worker's operations and closes it, its loaders before. Again, or in a forked child: does

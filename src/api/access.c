@@ -17,15 +17,11 @@ static const char *const array_name[] = {
 static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica,
                          size_t remote)
 {
-    struct worker_counters *c = &w->counters;
+    uint64_t *count = request_pulls(kind) ? w->counters.pulled : w->counters.pushed;
     if (kind == REQUEST_LOCALIZE) return;
-    counter_add(request_pulls(kind) ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
-    if (replica)
-        counter_add(request_pulls(kind) ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA],
-                    replica);
-    if (remote)
-        counter_add(request_pulls(kind) ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE],
-                    remote);
+    counter_add(&count[COUNT_LOCAL], local);
+    if (replica) counter_add(&count[COUNT_REPLICA], replica);
+    if (remote) counter_add(&count[COUNT_REMOTE], remote);
 }
 
 /* How a call may continue if a row is not here: ask the owner; ask, but keep the values, because
@@ -155,11 +151,6 @@ static bool is_in_section(const locus_worker *w)
     return w->reader.depth > 0 && w->node->cluster;
 }
 
-static int finish(locus_worker *w, locus_ticket ticket)
-{
-    return call_name_loss(w, operations_wait(&w->operations, ticket));
-}
-
 static int check_access(const struct access *a)
 {
     const char *name = call_name[a->kind];
@@ -239,7 +230,7 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     rc = begin_checked(&a);
     if (a.op) *ticket = operation_submit(&w->operations, a.op);
     if (rc && a.op) { /* who hears of an error may free the values at once */
-        finish(w, *ticket);
+        operations_wait(&w->operations, *ticket);
         *ticket = 0;
     }
     return rc;
@@ -414,7 +405,7 @@ int locus_wait(locus_worker *w, locus_ticket ticket)
     if (rc) return rc;
     if (w->reader.depth > 0 && !operations_done(&w->operations, ticket))
         return call_in_section("locus_wait");
-    return finish(w, ticket);
+    return call_name_loss(w, operations_wait(&w->operations, ticket));
 }
 
 int locus_wait_all(locus_worker *w)

@@ -17,8 +17,8 @@
 enum { LOOK_NS = 200000, SAY_EVERY_S = 10 };
 
 struct awaited {
-    const locus *node;
-    locus_clock clock;
+    const locus_worker *worker; /* who waits, */
+    locus_clock clock;          /*   until the others are there */
 };
 
 void call_report_clock(locus *n)
@@ -48,7 +48,7 @@ static int who_lags(const locus *n, locus_clock clock)
 static bool are_there(const void *awaited)
 {
     const struct awaited *a = awaited;
-    return who_lags(a->node, a->clock) < 0;
+    return who_lags(a->worker->node, a->clock) < 0;
 }
 
 static void say_local(const locus_worker *w, locus_clock clock, unsigned waited_s)
@@ -63,38 +63,31 @@ static void say_local(const locus_worker *w, locus_clock clock, unsigned waited_
 }
 
 #ifdef LOCUS_FIBERS
-static void wait_local(const locus_worker *w, locus_clock clock)
+static void wait_local(const struct awaited *a)
 {
-    const struct awaited a = {w->node, clock};
     (void)say_local;
-    locus_fiber_wait(are_there, &a);
+    locus_fiber_wait(are_there, a);
 }
 #else
 /* Nobody wakes us: advancing a clock costs nothing here. */
-static void wait_local(const locus_worker *w, locus_clock clock)
+static void wait_local(const struct awaited *a)
 {
-    const struct awaited a = {w->node, clock};
     const struct timespec pause = {.tv_nsec = LOOK_NS};
     uint64_t began = time_now_ns();
-    for (unsigned said_s = 0; !are_there(&a);) {
+    for (unsigned said_s = 0; !are_there(a);) {
         nanosleep(&pause, NULL);
         if (time_now_ns() - began < (said_s + SAY_EVERY_S) * UINT64_C(1000000000)) continue;
         said_s += SAY_EVERY_S;
-        say_local(w, clock, said_s);
+        say_local(a->worker, a->clock, said_s);
     }
 }
 #endif
 
 /* ---- a cluster ---- */
 
-struct waiter_of_clock {
-    const locus_worker *worker;
-    locus_clock clock;
-};
-
 static void say_others(void *context, unsigned waited_s)
 {
-    const struct waiter_of_clock *a = context;
+    const struct awaited *a = context;
     const locus_worker *w = a->worker;
     const locus *n = w->node;
     locus_clock at, least = INT64_MAX;
@@ -114,10 +107,10 @@ static void say_others(void *context, unsigned waited_s)
 }
 
 /* Before this clock everything that was done is in the copies here. */
-static locus_clock fresh_clock(const locus *n, unsigned shards)
+static locus_clock fresh_clock(const locus *n)
 {
     locus_clock least = INT64_MAX;
-    for (unsigned s = 0; s < shards; s++) {
+    for (unsigned s = 0; s < n->store.keyspace.shards; s++) {
         locus_clock gate = clocks_gate(n->clocks[s]);
         if (gate < least) least = gate;
     }
@@ -129,19 +122,12 @@ static void count_behind(locus_worker *w)
 {
     const locus *n = w->node;
     if (!n->clocks) return;
-    locus_clock fresh = fresh_clock(n, w->store->keyspace.shards);
+    locus_clock fresh = fresh_clock(n);
     uint64_t behind = fresh < w->clock ? (uint64_t)(w->clock - fresh) : 0;
     unsigned bucket = behind < LOCUS_HISTOGRAM_BUCKETS ? (unsigned)behind
                                                        : LOCUS_HISTOGRAM_BUCKETS - 1;
     counter_add(&w->behind.count[bucket], 1);
     counter_add(&w->behind.sum, behind);
-}
-
-static int wait_for_copies(locus_worker *w, locus_clock clock)
-{
-    struct waiter_of_clock a = {w, clock};
-    return call_name_loss(w,
-                          operations_bound(&w->operations, w->node->clocks, clock, say_others, &a));
 }
 
 int locus_bound(locus_worker *w, locus_clock staleness)
@@ -156,13 +142,14 @@ int locus_bound(locus_worker *w, locus_clock staleness)
     locus_clock clock = w->clock - staleness;
     if (clock <= 0) return 0;
     if (!n->clocks) call_report_clock(n);
-    if (!(n->clocks ? fresh_clock(n, w->store->keyspace.shards) >= clock
-                    : who_lags(n, clock) < 0)) {
+    if (!(n->clocks ? fresh_clock(n) >= clock : who_lags(n, clock) < 0)) {
         uint64_t began = time_now_ns();
+        struct awaited a = {w, clock};
         if (n->clocks)
-            rc = wait_for_copies(w, clock);
+            rc = call_name_loss(w,
+                                operations_bound(&w->operations, n->clocks, clock, say_others, &a));
         else
-            wait_local(w, clock);
+            wait_local(&a);
         counter_add(&w->counters.bounds_waited, 1);
         counter_add(&w->counters.bounds_waited_ns, time_now_ns() - began);
     }

@@ -150,10 +150,12 @@ static void note_technique(locus *n, enum locus_technique technique)
 /* What shards see of their workers. */
 static int share_progress(locus *n, unsigned shards)
 {
+    n->clock = calloc(n->workers, sizeof *n->clock);
+    n->intents = calloc(shards, sizeof(struct intents *));
     n->clocks = calloc(shards, sizeof(struct clocks *));
     n->progress = calloc(n->workers, sizeof *n->progress);
     n->posted = calloc(n->workers, sizeof *n->posted);
-    bool ok = n->clocks && n->progress && n->posted;
+    bool ok = n->clock && n->intents && n->clocks && n->progress && n->posted;
     for (unsigned i = 0; i < n->workers && ok; i++) {
         n->clock[i] = &n->worker[i].clock;
         n->progress[i] = &n->worker[i].progress;
@@ -166,11 +168,7 @@ static int share_progress(locus *n, unsigned shards)
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
-    int rc;
-    n->clock = calloc(n->workers, sizeof *n->clock);
-    n->intents = calloc(shards, sizeof(struct intents *));
-    if (!n->clock || !n->intents) return error_set(-ENOMEM, "no memory for %u workers", n->workers);
-    rc = share_progress(n, shards);
+    int rc = share_progress(n, shards);
     if (rc) return rc;
     n->plan.store = &n->store;
     n->plan.config = *c;
@@ -259,12 +257,21 @@ static int open_node(const struct locus_config *c, locus *n)
     return rc;
 }
 
+/* Before anything that they tell of. */
+static void end_observers(locus *n)
+{
+    httpd_close(n->metrics);
+    journal_close(n->journal);
+    trace_close(n->trace);
+    n->metrics = NULL;
+    n->journal = NULL;
+    n->trace = NULL;
+}
+
 static void end_node(locus *n)
 {
     forked_unwatch(&n->forked);
-    httpd_close(n->metrics); /* before anything that they tell of */
-    journal_close(n->journal);
-    trace_close(n->trace);
+    end_observers(n);
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
     if (n->has_store) {
@@ -322,12 +329,7 @@ int locus_close(locus *n)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
     sigset_t before = oversize_begin();
-    httpd_close(n->metrics);
-    journal_close(n->journal);
-    trace_close(n->trace);
-    n->metrics = NULL;
-    n->journal = NULL;
-    n->trace = NULL;
+    end_observers(n);
     rc = n->cluster ? cluster_leave(n->cluster) : 0;
     end_node(n);
     oversize_end(before);

@@ -1,8 +1,10 @@
 /*
- * parts.h - the rows of a call with many keys, by the worker's thread and its helpers.
+ * parts.h - the rows of a call with many keys, by the worker's thread and its helpers; and
+ * locus_distinct().
  *
  * Callers   the worker's thread
- * Memory    a worker's: missed rows of CALL_CHUNK keys a thread
+ * Memory    a worker's: missed rows of CALL_CHUNK keys a thread; 8 to 16 bytes a key, to find which
+ *           repeat
  * Waiting   for helpers, while they copy or add rows
  * Life      locus_use_threads(), any number of calls, parts_close()
  */

@@ -117,15 +117,6 @@ void locus_read_begin(locus_worker *w)
     if (call_check_worker("locus_read_begin", w) == 0) reader_begin(&w->reader);
 }
 
-/* In a plain partition nothing is ever under way. */
-static inline __attribute__((always_inline)) const float *view_plain(locus_worker *w,
-                                                                     const struct partition *p,
-                                                                     locus_key key)
-{
-    count_read(w, false);
-    return partition_row(p, key - p->first_number);
-}
-
 static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)
 {
     int replica;
@@ -163,7 +154,9 @@ static inline __attribute__((always_inline)) const float *view(locus_worker *w, 
     struct partition *only = worker_only(w);
     if (!only) {
         const struct partition *p = store_usual_partition(w->store, key);
-        return p && partition_plain(p) ? view_plain(w, p, key) : view_unusual(w, key);
+        if (!p || !partition_plain(p)) return view_unusual(w, key);
+        count_read(w, false); /* in a plain partition nothing is ever under way */
+        return partition_row(p, key - p->first_number);
     }
     if (__builtin_expect(w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
     return view_at(w, partition_row_ref(only, key));
@@ -215,7 +208,6 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
     static const char call[] = "locus_read_rows";
     int rc = call_check_worker(call, w);
     if (rc || n == 0) return rc;
-    if (!keys || !rows) return call_no_array(call, keys ? "rows" : "keys", n);
     rc = call_has_keys(n) ? call_check(call, "rows", w, keys, n, rows) : call_no_count(call, n);
     if (rc || !copies) return rc;
     const struct keyspace *k = &w->store->keyspace;
@@ -229,9 +221,8 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
 
 /* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is
  * missing all are copied: beside a trip over the network that is nothing. */
-static inline __attribute__((always_inline)) int read_rows(locus_worker *w, const locus_key *keys,
-                                                           size_t n, float *copies,
-                                                           const float **rows)
+int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
+                    const float **rows)
 {
     if (IN_PLACE && w && keys && rows && n > 0 && !has_no_floats(w, keys[0])) {
         const struct worker_counters before = w->counters;
@@ -242,10 +233,4 @@ static inline __attribute__((always_inline)) int read_rows(locus_worker *w, cons
             __atomic_store_n(&w->counters.pulled[i], before.pulled[i], __ATOMIC_RELAXED);
     }
     return read_copies(w, keys, n, copies, rows);
-}
-
-int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
-                    const float **rows)
-{
-    return read_rows(w, keys, n, copies, rows);
 }

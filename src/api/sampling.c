@@ -97,10 +97,10 @@ int locus_distribution_weighted(locus *n, locus_key first, const double *weights
                                 enum locus_conformity conformity, unsigned flags,
                                 locus_distribution **out)
 {
-    static const char call[] = "locus_distribution_weighted";
     if (out) *out = NULL;
-    if (!weights) return error_set(-EINVAL, "%s: `weights` is NULL", call);
-    return register_distribution(call, n, first, weights, count, conformity, flags, out);
+    if (!weights) return error_set(-EINVAL, "locus_distribution_weighted: `weights` is NULL");
+    return register_distribution("locus_distribution_weighted", n, first, weights, count,
+                                 conformity, flags, out);
 }
 
 static int check_distribution(const char *call, const locus_distribution *d)

@@ -95,13 +95,13 @@ int manifest_add_section(struct manifest_file *f, const struct manifest_section 
     return 0;
 }
 
-int manifest_set_record(struct manifest *m, const void *record, size_t bytes)
+int manifest_set_note(struct manifest *m, const void *note, size_t bytes)
 {
     if (bytes == 0) return 0;
-    m->record = malloc(bytes);
-    if (!m->record) return -ENOMEM;
-    memcpy(m->record, record, bytes);
-    m->record_bytes = bytes;
+    m->note = malloc(bytes);
+    if (!m->note) return -ENOMEM;
+    memcpy(m->note, note, bytes);
+    m->note_bytes = bytes;
     return 0;
 }
 
@@ -124,7 +124,7 @@ void manifest_fini(struct manifest *m)
     }
     free(m->table);
     free(m->file);
-    free(m->record);
+    free(m->note);
     *m = (struct manifest){.tables = 0};
 }
 
@@ -158,15 +158,18 @@ static json_t *sections_json(const struct manifest_file *f)
     return list;
 }
 
+/* Files call it "record", as they did before it was a note. */
+#define NOTE "record"
+
 /* False: no memory. */
-static bool add_record(json_t *all, const struct manifest *m)
+static bool add_note(json_t *all, const struct manifest *m)
 {
-    size_t digits = 2 * m->record_bytes + 1;
-    char *text = all && m->record_bytes ? malloc(digits) : NULL;
-    if (text) sodium_bin2hex(text, digits, m->record, m->record_bytes);
-    bool ok = text && json_object_set_new(all, "record", json_string(text)) == 0;
+    size_t digits = 2 * m->note_bytes + 1;
+    char *text = all && m->note_bytes ? malloc(digits) : NULL;
+    if (text) sodium_bin2hex(text, digits, m->note, m->note_bytes);
+    bool ok = text && json_object_set_new(all, NOTE, json_string(text)) == 0;
     free(text);
-    return ok || !m->record_bytes;
+    return ok || !m->note_bytes;
 }
 
 static json_t *manifest_json(const struct manifest *m)
@@ -195,7 +198,7 @@ static json_t *manifest_json(const struct manifest *m)
                             (json_int_t)m->time, "nodes", (int)m->nodes, "tables", tables, "files",
                             list);
     if (all && m->draws) json_object_set_new(all, "draws", json_integer((json_int_t)m->draws));
-    if (add_record(all, m) && whole) return all;
+    if (add_note(all, m) && whole) return all;
     json_decref(all);
     return NULL;
 }
@@ -345,18 +348,18 @@ static const char *take_file(struct manifest *m, const json_t *o)
 }
 
 /* Hexadecimal digits, if there is one. */
-static const char *take_record(struct manifest *m, const json_t *o)
+static const char *take_note(struct manifest *m, const json_t *o)
 {
-    const char *text = get_text(o, "record");
+    const char *text = get_text(o, NOTE);
     size_t digits = text ? strlen(text) : 0;
-    if (!has(o, "record")) return NULL;
-    if (digits == 0 || digits % 2 || digits > 2 * (size_t)LOCUS_RECORD_MAX)
-        return "a record that cannot be";
-    m->record = malloc(digits / 2);
-    if (!m->record) return no_memory;
-    if (sodium_hex2bin(m->record, digits / 2, text, digits, NULL, &m->record_bytes, NULL) ||
-        m->record_bytes != digits / 2)
-        return "a record that cannot be";
+    if (!has(o, NOTE)) return NULL;
+    if (digits == 0 || digits % 2 || digits > 2 * (size_t)LOCUS_NOTE_MAX)
+        return "a note that cannot be";
+    m->note = malloc(digits / 2);
+    if (!m->note) return no_memory;
+    if (sodium_hex2bin(m->note, digits / 2, text, digits, NULL, &m->note_bytes, NULL) ||
+        m->note_bytes != digits / 2)
+        return "a note that cannot be";
     return NULL;
 }
 
@@ -380,7 +383,7 @@ static const char *take_whole(struct manifest *m, const json_t *o)
     wrong = take_all(m, json_object_get(o, "tables"), take_table);
     if (!wrong && m->tables == 0) wrong = "no tables, or no files";
     if (!wrong) wrong = take_all(m, json_object_get(o, "files"), take_file);
-    return wrong ? wrong : take_record(m, o);
+    return wrong ? wrong : take_note(m, o);
 }
 
 /* ---- is it consistent? ---- */
@@ -391,34 +394,22 @@ static bool lies_in(const struct manifest_file *f, uint64_t at, uint64_t bytes)
 }
 
 /* Sections lie one after the other, rows before keys: they are read from the front. */
-static const char *check_file(const struct manifest *m, const struct manifest_file *f)
-{
-    uint64_t from = f->data_at;
-    for (unsigned i = 0; i < f->sections; i++) {
-        const struct manifest_section *s = &f->section[i];
-        if (s->table >= m->tables) return "a section that is of no table";
-        const struct manifest_table *t = &m->table[s->table];
-        uint64_t row_bytes = t->bytes;
-        if (s->rows > t->rows || !lies_in(f, s->rows_at, s->rows * row_bytes) ||
-            !lies_in(f, s->keys_at, s->rows * sizeof(int64_t)) || s->rows_at < from ||
-            s->keys_at < s->rows_at + s->rows * row_bytes)
-            return "a section that does not lie in its file";
-        from = s->keys_at + s->rows * sizeof(int64_t);
-    }
-    return NULL;
-}
-
 static const char *check(const struct manifest *m)
 {
     uint64_t rows[LOCUS_TABLES_MAX] = {0};
-    for (unsigned i = 0; i < m->files; i++) {
-        const struct manifest_file *f = &m->file[i];
-        const char *wrong = check_file(m, f);
-        if (wrong) return wrong;
-        for (unsigned k = 0; k < f->sections; k++) {
-            const struct manifest_section *s = &f->section[k];
+    for (const struct manifest_file *f = m->file; f < m->file + m->files; f++) {
+        uint64_t from = f->data_at;
+        for (const struct manifest_section *s = f->section; s < f->section + f->sections; s++) {
+            if (s->table >= m->tables) return "a section that is of no table";
+            const struct manifest_table *t = &m->table[s->table];
+            uint64_t bytes = s->rows * t->bytes;
+            if (s->rows > t->rows || !lies_in(f, s->rows_at, bytes) ||
+                !lies_in(f, s->keys_at, s->rows * sizeof(int64_t)) || s->rows_at < from ||
+                s->keys_at < s->rows_at + bytes)
+                return "a section that does not lie in its file";
+            from = s->keys_at + s->rows * sizeof(int64_t);
             rows[s->table] += s->rows;
-            if (rows[s->table] > m->table[s->table].rows) return "more rows than a table has";
+            if (rows[s->table] > t->rows) return "more rows than a table has";
         }
     }
     return NULL;
@@ -483,13 +474,6 @@ int manifest_write(const struct manifest *m, const char *path)
     return rc ? error_set(rc, "cannot write %s: %s", path, strerror(-rc)) : 0;
 }
 
-static int read_at(int fd, char *text, size_t bytes, uint64_t at)
-{
-    ssize_t n = files_read(fd, text, bytes, at);
-    if (n < 0) return (int)n;
-    return (size_t)n == bytes ? 0 : -EIO;
-}
-
 /* All of it, into memory to be free()d; NULL: it does not end as a manifest, and has cost none. */
 static int read_open(int fd, char **text, uint64_t *bytes)
 {
@@ -498,11 +482,11 @@ static int read_open(int fd, char **text, uint64_t *bytes)
     if (size < 0) return (int)size;
     *bytes = (uint64_t)size;
     if (size < TAIL_BYTES) return 0;
-    int rc = read_at(fd, tail, TAIL_BYTES, *bytes - TAIL_BYTES);
+    int rc = files_read(fd, tail, TAIL_BYTES, *bytes - TAIL_BYTES);
     if (rc || !is_tail(tail)) return rc;
     if (size > MANIFEST_BYTES_MAX) return -EFBIG;
     *text = malloc(*bytes);
-    return *text ? read_at(fd, *text, *bytes, 0) : -ENOMEM;
+    return *text ? files_read(fd, *text, *bytes, 0) : -ENOMEM;
 }
 
 int manifest_read(struct manifest *m, int folder, const char *path, char digest[DIGEST_TEXT])

@@ -12,7 +12,6 @@
 #ifndef LOCUS_CHECKPOINT_MANIFEST_H
 #define LOCUS_CHECKPOINT_MANIFEST_H
 
-#include "checkpoint/blocks.h"
 #include "checkpoint/files.h"
 #include "store/row_type.h"
 
@@ -68,9 +67,9 @@ struct manifest {
     unsigned tables, files;
     struct manifest_table *table;
     struct manifest_file *file;
-    unsigned char *record; /* the program's */
-    size_t record_bytes;   /* at most LOCUS_RECORD_MAX; 0: none */
-    uint64_t draws;        /* of store_draws(); 0: no values are of 16 bits, or an older locus */
+    unsigned char *note; /* the program's */
+    size_t note_bytes;   /* at most LOCUS_NOTE_MAX; 0: none */
+    uint64_t draws;      /* of store_draws(); 0: no values are of 16 bits, or an older locus */
 };
 
 /* Is it the name of a file with rows? */
@@ -81,7 +80,7 @@ int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint3
 /* The new file, empty; NULL: no memory. Valid until the next is added. */
 struct manifest_file *manifest_add_file(struct manifest *, const char *name);
 int manifest_add_section(struct manifest_file *, const struct manifest_section *);
-int manifest_set_record(struct manifest *, const void *record, size_t bytes);
+int manifest_set_note(struct manifest *, const void *note, size_t bytes);
 /* All files of `from`, which has none then. */
 int manifest_move_files(struct manifest *to, struct manifest *from);
 void manifest_fini(struct manifest *);

@@ -1,6 +1,6 @@
 /* locus_restore(): find one that is whole, zero what is written, set what was. */
-#include "checkpoint/contents.h"
 #include "checkpoint/stages.h"
+#include "checkpoint/tensors.h"
 
 #include "base/error.h"
 #include "worker/call.h"
@@ -19,8 +19,8 @@ struct restore {
     locus_key *keys;    /* to set */
     float *zeros;       /* for as many */
     size_t count;
-    void *record;        /* the caller's */
-    size_t record_bytes; /* room in it */
+    void *note;        /* the caller's */
+    size_t note_bytes; /* room in it */
 };
 
 /* ---- which one ---- */
@@ -91,43 +91,29 @@ static int read_manifest(struct restore *r)
 /* ---- tables ---- */
 
 /* All that describes a table, beside its name: the manifest has no more. */
-enum field { FIELD_ROWS, FIELD_LENGTH, FIELD_FLAGS, FIELD_OPTIMIZER, FIELD_ELEMENT, FIELDS };
-static const struct {
-    const char *before, *unit, *there, *remedy;
-} fields[FIELDS] = {
-    [FIELD_ROWS] = {"", " rows", "", ""},
-    [FIELD_LENGTH] = {"rows of ", " floats", "of ", ""},
-    [FIELD_FLAGS] = {"flags ", "", "", ": give it the flags that it was saved with"},
-    [FIELD_OPTIMIZER] = {"", "", "", ": give it the optimizer that it was saved with"},
-    [FIELD_ELEMENT] = {"", "", "", ": give it the element that it was saved with"},
-};
+enum { FIELDS = 5, FIELD_BYTES = 48 };
 
-static void show_field(enum field f, uint64_t value, char text[32])
+static void describe(char text[FIELDS][FIELD_BYTES], uint64_t rows, uint32_t length, uint32_t flags,
+                     enum locus_optimizer optimizer, enum locus_element element)
 {
-    const char *name = f == FIELD_OPTIMIZER ? row_type_name((enum locus_optimizer)value)
-                       : f == FIELD_ELEMENT ? row_type_element_name((enum locus_element)value)
-                                            : NULL;
-    if (name)
-        snprintf(text, 32, "%s", name);
-    else
-        snprintf(text, 32, "%llu", (unsigned long long)value);
+    snprintf(text[0], FIELD_BYTES, "%llu rows", (unsigned long long)rows);
+    snprintf(text[1], FIELD_BYTES, "rows of %u floats", length);
+    snprintf(text[2], FIELD_BYTES, "flags %u", flags);
+    snprintf(text[3], FIELD_BYTES, "%s", row_type_name(optimizer));
+    snprintf(text[4], FIELD_BYTES, "%s", row_type_element_name(element));
 }
 
 static int compare_table(const struct restore *r, const struct keyspace_table *o,
                          const struct manifest_table *t)
 {
-    const uint64_t here[FIELDS] = {o->end - o->first, o->length, o->flags, o->optimizer,
-                                   o->element};
-    const uint64_t saved[FIELDS] = {t->rows, t->length, t->flags, t->optimizer, t->element};
-    char ours[32], theirs[32];
-    enum field f = 0;
-    while (f < FIELDS && here[f] == saved[f]) f++;
+    char here[FIELDS][FIELD_BYTES], saved[FIELDS][FIELD_BYTES];
+    unsigned f = 0;
+    describe(here, o->end - o->first, o->length, o->flags, o->optimizer, o->element);
+    describe(saved, t->rows, t->length, t->flags, t->optimizer, t->element);
+    while (f < FIELDS && strcmp(here[f], saved[f]) == 0) f++;
     if (f == FIELDS) return 0;
-    show_field(f, here[f], ours);
-    show_field(f, saved[f], theirs);
-    return error_set(-EINVAL, "table \"%s\" has %s%s%s here, %s%s in %s%s", t->name,
-                     fields[f].before, ours, fields[f].unit, fields[f].there, theirs, r->path,
-                     fields[f].remedy);
+    return error_set(-EINVAL, "table \"%s\" has %s here, %s in %s%s", t->name, here[f], saved[f],
+                     r->path, f < 2 ? "" : ": give it what it was saved with");
 }
 
 static int find_table(const struct restore *r, const struct manifest_table *t, unsigned *number)
@@ -157,13 +143,13 @@ static int compare_tables(struct restore *r)
     return rc;
 }
 
-/* The caller's array takes the record? */
+/* The caller's array takes the note? */
 static int compare_room(const struct restore *r)
 {
-    size_t bytes = r->stages.work->manifest.record_bytes;
-    if (!r->record || bytes <= r->record_bytes) return 0;
-    return error_set(-EINVAL, "%s has a record of %zu bytes, and there is room for %zu", r->path,
-                     bytes, r->record_bytes);
+    size_t bytes = r->stages.work->manifest.note_bytes;
+    if (!r->note || bytes <= r->note_bytes) return 0;
+    return error_set(-EINVAL, "%s has a note of %zu bytes, and there is room for %zu", r->path,
+                     bytes, r->note_bytes);
 }
 
 /* ---- files ---- */
@@ -262,13 +248,6 @@ static void release(struct restore *r)
     free(r->table_of);
 }
 
-/* Files are dealt anew. */
-static int rewind_files(struct restore *r)
-{
-    if (r->stages.is_first) r->stages.work->next_file = 0;
-    return 0;
-}
-
 /* What rank 0 has found, as far as it can be known before anything changes: rows that are there,
  * in tables as they are here. */
 static int look(struct restore *r)
@@ -315,11 +294,11 @@ static void set_draws(struct restore *r)
         store_set_draws(r->stages.worker->store, draws ? draws : DIRECTORY_VERSIONS);
 }
 
-static void give_record(struct restore *r)
+static void give_note(struct restore *r)
 {
     const struct manifest *m = &r->stages.work->manifest;
-    r->record_bytes = m->record_bytes;
-    if (r->record && m->record_bytes) memcpy(r->record, m->record, m->record_bytes);
+    r->note_bytes = m->note_bytes;
+    if (r->note && m->note_bytes) memcpy(r->note, m->note, m->note_bytes);
 }
 
 static int restore(struct restore *r)
@@ -328,11 +307,11 @@ static int restore(struct restore *r)
     int rc = allocate(r);
     rc = stages_flush(s, rc == 0 && stages_is_rank_0(s) ? find(r) : rc);
     if (rc == 0) rc = look_for_whole(r);
-    if (rc == 0) rc = rewind_files(r);
+    if (rc == 0 && s->is_first) s->work->next_file = 0; /* they are dealt anew */
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, zero_rows(r)));
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, take_files(r, set_rows)));
     if (rc == 0) set_draws(r);
-    if (rc == 0) give_record(r);
+    if (rc == 0) give_note(r);
     if (rc) return rc;
     return stages_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
 }
@@ -343,14 +322,14 @@ int locus_restore(locus_worker *w, const char *directory)
     return locus_restore_with(w, directory, NULL, &none);
 }
 
-int locus_restore_with(locus_worker *w, const char *directory, void *record, size_t *bytes)
+int locus_restore_with(locus_worker *w, const char *directory, void *note, size_t *bytes)
 {
     if (!bytes) return error_set(-EINVAL, "locus_restore_with: `bytes` is NULL");
-    struct restore r = {.record = record, .record_bytes = *bytes};
+    struct restore r = {.note = note, .note_bytes = *bytes};
     int rc = stages_begin(&r.stages, "locus_restore", w, directory, COLLECTIVE_RESTORE);
     if (rc) return rc;
     rc = restore(&r);
     release(&r);
-    if (rc == 0) *bytes = r.record_bytes;
+    if (rc == 0) *bytes = r.note_bytes;
     return stages_end(&r.stages, rc);
 }

@@ -17,8 +17,9 @@ struct save {
     char name[SERIES_NAME], path[SERIES_PATH], nonce[MANIFEST_NONCE + 1];
     bool is_made;      /* the folder, by us */
     bool is_committed; /* or may be */
-    const void *record;
-    size_t record_bytes;
+    const void *note;
+    size_t note_bytes;
+    struct tensors tensors; /* this worker's files */
 };
 
 static int make_folder(struct save *s)
@@ -60,42 +61,36 @@ static int describe(const struct save *s, struct manifest *m)
     return rc ? error_set(rc, "no memory for the manifest") : 0;
 }
 
-struct writer {
-    locus_worker *worker;
-    struct tensors *to;
-};
-
-static int add_row(void *writer, unsigned table, uint64_t row, const float *values)
+static int add_row(void *save, unsigned table, uint64_t row, const float *values)
 {
-    const struct writer *w = writer;
-    counter_add(&w->worker->counters.checkpoint_rows, 1);
-    return tensors_add(w->to, table, row, values);
+    struct save *s = save;
+    counter_add(&s->stages.worker->counters.checkpoint_rows, 1);
+    return tensors_add(&s->tensors, table, row, values);
 }
 
-static int write_slices(struct save *s, struct tensors *t)
+static int write_slices(struct save *s)
 {
     struct slice slice;
-    struct writer writer = {s->stages.worker, t};
     int rc = 0;
     while (rc == 0 && stages_deal(&s->stages, &slice))
-        rc = home_rows_each(s->stages.worker, &slice, add_row, &writer);
-    return rc ? rc : tensors_end(t);
+        rc = home_rows_each(s->stages.worker, &slice, add_row, s);
+    return rc ? rc : tensors_end(&s->tensors);
 }
 
 static int write_rows(struct save *s)
 {
     struct manifest tables;
-    struct tensors t;
+    struct tensors *t = &s->tensors;
     int rc = find_folder(s);
     if (rc == 0) rc = describe(s, &tables);
     if (rc) return rc;
-    rc = tensors_init(&t, &tables, s->path, s->stages.worker->node->rank, s->stages.worker->id);
-    if (rc == 0) rc = write_slices(s, &t);
+    rc = tensors_init(t, &tables, s->path, s->stages.worker->node->rank, s->stages.worker->id);
+    if (rc == 0) rc = write_slices(s);
     pthread_mutex_lock(&s->stages.work->mutex);
-    if (rc == 0 && manifest_move_files(&s->stages.work->manifest, &t.files))
+    if (rc == 0 && manifest_move_files(&s->stages.work->manifest, &t->files))
         rc = error_set(-ENOMEM, "no memory for the list of files");
     pthread_mutex_unlock(&s->stages.work->mutex);
-    tensors_fini(&t);
+    tensors_fini(t);
     manifest_fini(&tables);
     return rc;
 }
@@ -145,8 +140,8 @@ static int commit(struct save *s)
     struct manifest all;
     unsigned keep;
     int rc = read_parts(s, &all);
-    if (rc == 0 && manifest_set_record(&all, s->record, s->record_bytes))
-        rc = error_set(-ENOMEM, "no memory for the record");
+    if (rc == 0 && manifest_set_note(&all, s->note, s->note_bytes))
+        rc = error_set(-ENOMEM, "no memory for the note");
     if (rc == 0) rc = series_commit(s->stages.directory, s->name, &all);
     manifest_fini(&all);
     if (rc) return rc;
@@ -171,15 +166,14 @@ int locus_checkpoint(locus_worker *w, const char *directory)
     return locus_checkpoint_with(w, directory, NULL, 0);
 }
 
-int locus_checkpoint_with(locus_worker *w, const char *directory, const void *record, size_t bytes)
+int locus_checkpoint_with(locus_worker *w, const char *directory, const void *note, size_t bytes)
 {
-    struct save s = {.record = record, .record_bytes = bytes};
-    if (bytes && !record)
-        return error_set(-EINVAL, "locus_checkpoint_with: `record` is NULL for %zu bytes", bytes);
-    if (bytes > LOCUS_RECORD_MAX)
-        return error_set(-EINVAL,
-                         "locus_checkpoint_with: a record of %zu bytes: must be at most %d", bytes,
-                         LOCUS_RECORD_MAX);
+    struct save s = {.note = note, .note_bytes = bytes};
+    if (bytes && !note)
+        return error_set(-EINVAL, "locus_checkpoint_with: `note` is NULL for %zu bytes", bytes);
+    if (bytes > LOCUS_NOTE_MAX)
+        return error_set(-EINVAL, "locus_checkpoint_with: a note of %zu bytes: must be at most %d",
+                         bytes, LOCUS_NOTE_MAX);
     int rc = stages_begin(&s.stages, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
     sigset_t before = oversize_begin();

@@ -88,13 +88,6 @@ static void name_of(char name[SERIES_NAME], uint64_t number)
     snprintf(name, SERIES_NAME, PREFIX "%06llu", (unsigned long long)number);
 }
 
-static int path_of(char path[SERIES_PATH], const char *dir, uint64_t number)
-{
-    char name[SERIES_NAME];
-    name_of(name, number);
-    return series_path(path, dir, name);
-}
-
 /* 1: it is; 0. */
 static int is_whole(const char *path)
 {
@@ -129,10 +122,10 @@ static int write_token(const char *path, const char *nonce)
 static int read_token(int folder, const char *path, char text[TOKEN_BYTES + 1])
 {
     int fd = files->open(folder, path, O_RDONLY);
-    ssize_t n = fd < 0 ? fd : files_read(fd, text, TOKEN_BYTES, 0);
+    int rc = fd < 0 ? fd : files_read(fd, text, TOKEN_BYTES, 0);
     if (fd >= 0) files->close(fd);
-    text[n == TOKEN_BYTES ? TOKEN_BYTES : 0] = '\0';
-    return n < 0 ? (int)n : 0;
+    text[rc ? 0 : TOKEN_BYTES] = '\0';
+    return rc == -ENODATA ? 0 : rc;
 }
 
 /* The folder of all, and what holds it: a new one's name would be gone after a crash. Until there
@@ -294,10 +287,11 @@ int series_list(const char *dir, series_each *each, void *context)
     struct numbers all;
     int rc = find_numbers(dir, &all);
     for (size_t i = 0; i < all.count && rc == 0; i++) {
-        char path[SERIES_PATH];
-        rc = path_of(path, dir, all.number[i]);
+        char name[SERIES_NAME], path[SERIES_PATH];
+        name_of(name, all.number[i]);
+        rc = series_path(path, dir, name);
         if (rc == 0) rc = is_whole(path);
-        if (rc > 0) rc = each(context, strrchr(path, '/') + 1);
+        if (rc > 0) rc = each(context, name);
     }
     free(all.number);
     return rc;

@@ -8,6 +8,136 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SLICE_KEYS = 1 << 16, PULL_KEYS = 1024, HOME_ROWS_BYTES = 1 << 18 };
+
+static uint64_t first_index(const struct keyspace *k, const struct slice *s)
+{
+    return keyspace_count_below(k, k->table[s->table].first, s->shard);
+}
+
+static uint64_t end_index(const struct keyspace *k, const struct slice *s)
+{
+    return keyspace_count_below(k, k->table[s->table].end, s->shard);
+}
+
+bool home_rows_deal(const struct store *store, struct slice *last, struct slice *next)
+{
+    const struct keyspace *k = &store->keyspace;
+    if (last->table >= k->tables) return false;
+    *next = (struct slice){.table = last->table, .shard = last->shard, .from = last->end};
+    if (next->from < first_index(k, next)) next->from = first_index(k, next);
+    while (next->from >= end_index(k, next)) {
+        next->shard = (next->shard + 1) % k->shards;
+        next->table += next->shard == 0;
+        last->table = next->table;
+        if (next->table >= k->tables) return false;
+        next->from = first_index(k, next);
+    }
+    uint64_t left = end_index(k, next) - next->from;
+    next->end = next->from + (left < SLICE_KEYS ? left : SLICE_KEYS);
+    *last = *next;
+    return true;
+}
+
+/* ---- rows ---- */
+
+struct walk {
+    locus_worker *worker;
+    const struct keyspace_table *of;
+    unsigned table;
+    home_rows_visit *visit;
+    void *context;
+    float *values; /* of one row, or of those that are pulled */
+    size_t count, capacity;
+    locus_key key[PULL_KEYS]; /* to pull */
+};
+
+static bool is_zero(const float *values, uint32_t length)
+{
+    const uint32_t *bits = (const void *)values;
+    uint32_t i = 0;
+    while (i < length && bits[i] == 0) i++;
+    return i == length;
+}
+
+static int show(struct walk *walk, locus_key key, const float *values)
+{
+    if (is_zero(values, walk->of->stored)) return 0;
+    return walk->visit(walk->context, walk->table, key - walk->of->first, values);
+}
+
+static int pull(struct walk *walk)
+{
+    size_t count = walk->count;
+    int rc = count ? call_access(walk->worker, REQUEST_PULL_STATE, walk->key, count, walk->values)
+                   : 0;
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = show(walk, walk->key[i], walk->values + i * walk->of->stored);
+    walk->count = 0;
+    return rc;
+}
+
+static int look_elsewhere(struct walk *walk, locus_key key)
+{
+    walk->key[walk->count++] = key;
+    return walk->count == walk->capacity ? pull(walk) : 0;
+}
+
+static int look(struct walk *walk, struct row_ref ref, locus_key key)
+{
+    /* Its place among those to pull is still free. */
+    float *values = walk->values + walk->count * walk->of->stored;
+    directory_word w = directory_load(row_ref_word(ref));
+    enum directory_state state = directory_state(w);
+    if (state == DIRECTORY_ELSEWHERE) return look_elsewhere(walk, key);
+    if (!row_word_is_written(ref, w)) return 0;
+    if (row_read_as(ref, values, ROW_WITH_STATE) < 0)
+        return look_elsewhere(walk, key); /* it has just left */
+    return show(walk, key, values);
+}
+
+static int walk_slice(struct walk *walk, const struct slice *s)
+{
+    struct store *store = walk->worker->store;
+    const struct keyspace *k = &store->keyspace;
+    int rc = 0;
+    for (uint64_t index = s->from; index < s->end && rc == 0; index++) {
+        locus_key key = keyspace_key(k, s->shard, index);
+        struct row_ref ref = store_row_ref(store, key);
+        if (row_ref_is_home(ref)) rc = look(walk, ref, key);
+    }
+    return rc ? rc : pull(walk);
+}
+
+int home_rows_each(locus_worker *w, const struct slice *s, home_rows_visit *visit, void *context)
+{
+    const struct keyspace_table *table = &w->store->keyspace.table[s->table];
+    size_t row_bytes = table->stored * sizeof(float), capacity = HOME_ROWS_BYTES / row_bytes;
+    if (capacity > PULL_KEYS) capacity = PULL_KEYS;
+    if (capacity == 0) capacity = 1;
+    struct walk *walk = malloc(sizeof *walk);
+    float *values = malloc(capacity * row_bytes);
+    int rc = -ENOMEM;
+    if (walk && values) {
+        walk->worker = w;
+        walk->of = table;
+        walk->table = s->table;
+        walk->visit = visit;
+        walk->context = context;
+        walk->values = values;
+        walk->count = 0;
+        walk->capacity = capacity;
+        rc = walk_slice(walk, s);
+    } else {
+        error_set(rc, "no memory to look at rows with");
+    }
+    free(values);
+    free(walk);
+    return rc;
+}
+
+/* ---- stages ---- */
+
 int stages_meet(struct stages *s, enum collective_kind kind, int rc)
 {
     locus *n = s->worker->node;

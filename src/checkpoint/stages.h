@@ -7,15 +7,33 @@
  *     ...
  *     COLLECTIVE_END
  *
- * Memory    malloc, from a node's first checkpoint on: after a loss some may still be at work
- * Waiting   as any collective
+ * And the rows whose home is this node, wherever they are, dealt in slices to its workers: each row
+ * has one home, and README.md says why that is who writes it.
+ *
+ * Memory    malloc, from a node's first checkpoint on: after a loss some may still be at work; of
+ *           home_rows_each HOME_ROWS_BYTES, or one row
+ * Waiting   as any collective; home_rows_each for rows that are elsewhere
  * Life      stages_begin, stages_meet..., stages_end; stages_free_work at the end of the node
  */
 #ifndef LOCUS_CHECKPOINT_STAGES_H
 #define LOCUS_CHECKPOINT_STAGES_H
 
-#include "checkpoint/home_rows.h"
 #include "checkpoint/series.h"
+#include "worker/node.h"
+
+/* Keys of a table with consecutive indices in a shard. */
+struct slice {
+    unsigned table, shard;
+    uint64_t from, end; /* indices */
+};
+
+/* What was dealt last; zeroed at the beginning. The caller has a lock around it. */
+bool home_rows_deal(const struct store *, struct slice *last, struct slice *next);
+
+/* Calls `visit` for each row with any bit set, until it fails. 0 or a negative errno with the
+ * sentence. */
+typedef int home_rows_visit(void *context, unsigned table, uint64_t row, const float *values);
+int home_rows_each(locus_worker *, const struct slice *, home_rows_visit *, void *context);
 
 /* What the workers of a node do together: the next takes what the last has left. */
 struct checkpoint_work {

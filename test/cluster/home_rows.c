@@ -1,6 +1,6 @@
 /* home_rows: a row that leaves its home between the look at it and the end of its copy is in the
  * checkpoint. */
-#include "checkpoint/home_rows.h"
+#include "checkpoint/stages.h"
 #include "team.h"
 
 #include <pthread.h>

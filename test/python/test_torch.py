@@ -539,20 +539,13 @@ class Modules(unittest.TestCase):
 
 
 class Batch(unittest.TestCase):
-    def test_distinct_gather_scatter_add_are_as_in_torch(self):
+    def test_distinct_is_as_in_torch(self):
         from locus.torch import batch
-        table = lt.Embedding(10, 3)
-        with lt.open(lt.SGD(table, lr=1), threads=2) as job:
-            for worker in (None, job.worker):
-                for n in (0, 1, 50, 10000):
-                    indices = torch.randint(0, 300, (n,))
-                    different, places = batch.distinct(indices, 300)
-                    self.assertTrue(torch.equal(different[places], indices))
-                    self.assertTrue(torch.equal(different.sort()[0], torch.unique(indices)))
-                    rows, gradients = torch.randn(len(different), 3), torch.randint(9, (n, 3)).float()
-                    self.assertTrue(torch.equal(batch.gather(worker, rows, places), rows[places]))
-                    sums = torch.zeros_like(rows).index_add_(0, places, gradients)
-                    self.assertTrue(torch.equal(batch.scatter_add(worker, gradients, places, len(rows)), sums))
+        for n in (0, 1, 50, 10000):
+            indices = torch.randint(0, 300, (n,))
+            different, places = batch.distinct(indices, 300)
+            self.assertTrue(torch.equal(different[places], indices))
+            self.assertTrue(torch.equal(different.sort()[0], torch.unique(indices)))
 
     def test_threads_are_checked(self):
         for threads in (0, 65, 1.5):

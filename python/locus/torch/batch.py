@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step does around its accesses, in the library, while Python's other threads run: distinct indices, rows gathered,
-gradients added up. Arrays are torch's, contiguous and on the CPU. `worker` is one whose threads help; None: none does."""
+"""The indices of a batch, and of a table part by part. Arrays are torch's, on the CPU."""
 from ctypes import byref, c_size_t
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, Tuple
 
 import torch
 
 from .. import _c
-from ..worker import Worker
 
 _lib = _c.lib
 # Of what the library reads and writes, whatever torch's defaults are.
@@ -29,31 +27,3 @@ def distinct(indices: torch.Tensor, bound: int) -> Tuple[torch.Tensor, torch.Ten
     different, places = torch.empty(n, **INTEGERS), torch.empty(n, **INTEGERS)
     _c.check(_lib.locus_distinct(indices.data_ptr(), n, bound, different.data_ptr(), places.data_ptr(), byref(count)))
     return different[:count.value], places
-
-
-def gather(worker: Optional[Worker], rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """rows[places], for places of one dimension."""
-    values = torch.empty(len(places), rows.shape[1], **FLOATS)
-    _helped(worker, _lib.locus_gather, rows.data_ptr(), len(rows), rows.shape[1], places.data_ptr(), len(places), 1,
-            values.data_ptr())
-    return values
-
-
-def scatter_add(worker: Optional[Worker], values: torch.Tensor, places: torch.Tensor, count: int) -> torch.Tensor:
-    """`count` rows, of which row d is the sum of values[places == d]."""
-    sums = torch.empty(count, values.shape[1], **FLOATS)
-    _helped(worker, _lib.locus_scatter_add, values.data_ptr(), len(values), values.shape[1], places.data_ptr(), count,
-            sums.data_ptr())
-    return sums
-
-
-def _helped(worker: Optional[Worker], call: Callable[..., int], *arguments: Any) -> None:
-    """The call, with the threads of the worker; with none where there is none, or another thread uses it."""
-    me = object()
-    guard = None if worker is None or worker._is_over() else worker._guard
-    try:
-        is_ours = guard is not None and guard.claim(me)
-        _c.check(call(worker._handle if worker is not None and is_ours else None, *arguments))
-    finally:
-        if guard is not None:
-            guard.pop(me, None)

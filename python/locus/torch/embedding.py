@@ -292,11 +292,7 @@ class Embedding(_Rows):
     @uncompiled
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         values, places, of = self._look_up(input)
-        padding = self._padding_among(of)
-        if self.device.type == "cpu":
-            flat = watched(values, None if self.is_frozen else self.gradients, of, places.view(-1), self.worker, padding)
-            return flat.view(*input.shape, self.embedding_dim)
-        return torch.nn.functional.embedding(to_device(places, self.device), self._followed(values, of), padding)
+        return torch.nn.functional.embedding(to_device(places, self.device), self._followed(values, of), self._padding_among(of))
 
     def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
         return torch.nn.Embedding.from_pretrained, {"padding_idx": self.padding_idx}

@@ -10,9 +10,6 @@ from typing import Any, List, NamedTuple, Optional
 
 import torch
 
-from ..worker import Worker
-from .batch import gather, scatter_add
-
 _PASSES_MAX = 256  # without a step: who adds up gradients on purpose does it over fewer
 _GATHERED_MAX = 32  # passes; more are added up, so that memory is bounded by the table
 
@@ -61,31 +58,25 @@ class Gradients:
 
 
 class _Watched(torch.autograd.Function):
-    """The values of different indices, or of each index of a batch; going back, those of an index are added up."""
+    """The values of different indices."""
 
     @staticmethod
     def forward(ctx: Any, *passed: Any, **named: Any) -> torch.Tensor:
         values: torch.Tensor
-        _, values, ctx.gradients, ctx.of, ctx.places, ctx.worker, ctx.padding = passed
-        return values if ctx.places is None else gather(ctx.worker, values, ctx.places)
+        _, values, ctx.gradients, ctx.of = passed
+        return values
 
     @staticmethod
     def backward(ctx: Any, *gradient: torch.Tensor) -> Any:
-        sums = gradient[0].detach()
-        if ctx.places is not None:
-            sums = scatter_add(ctx.worker, sums.contiguous(), ctx.places, len(ctx.of))
-        if ctx.padding is not None:
-            sums[ctx.padding] = 0
-        ctx.gradients.add(ctx.of, sums)
-        return (None,) * 7
+        ctx.gradients.add(ctx.of, gradient[0].detach())
+        return (None,) * 4
 
 
-def watched(values: torch.Tensor, gradients: Optional[Gradients], of: torch.Tensor, places: Optional[torch.Tensor] = None,
-            worker: Optional[Worker] = None, padding: Optional[int] = None) -> torch.Tensor:
-    """The values of a pass, those at `places` if given, on the CPU. Their gradient will come to `gradients`, but not that of
-    `padding`; none, if that is None, or torch records nothing now."""
+def watched(values: torch.Tensor, gradients: Optional[Gradients], of: torch.Tensor) -> torch.Tensor:
+    """The values of different indices, whose gradients will come to `gradients`; none, if that is None, or torch records
+    nothing now."""
     if gradients is None or not torch.is_grad_enabled():
-        return values if places is None else gather(worker, values, places)
+        return values
     asks = torch.empty(0, device="cpu", requires_grad=True)
-    result: torch.Tensor = _Watched.apply(asks, values, gradients, of, places, worker, padding)
+    result: torch.Tensor = _Watched.apply(asks, values, gradients, of)
     return result

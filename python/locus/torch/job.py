@@ -42,9 +42,9 @@ class Job:
         """Collective: afterwards every process sees every update made before it."""
         self.worker.quiesce()
 
-    def checkpoint(self, directory: AnyPath, record: bytes = b"") -> None:
+    def checkpoint(self, directory: AnyPath, note: bytes = b"") -> None:
         """Collective: as Worker.checkpoint(). Optimizer state in rows is in it, Optimizer.state_dict() is not."""
-        self.worker.checkpoint(directory, record)
+        self.worker.checkpoint(directory, note)
 
     def restore(self, directory: AnyPath) -> bytes:
         """Collective: as Worker.restore(). Initial functions must be those that trained."""
@@ -95,8 +95,8 @@ def _write(path: Path, name: str, element: str, shape: Tuple[int, int], parts: I
 
 def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int] = None, **config: Any) -> Job:
     """Opens a node with a table for each embedding of the optimizers, and those of `tables` beside them; config is that
-    of locus.open(). Rank and size come from torchrun, locus run, srun or mpirun. `threads` look up and add up the rows
-    of a batch: as many as torch.get_num_threads() unless told."""
+    of locus.open(). Rank and size come from torchrun, locus run, srun or mpirun. `threads` read and write the rows of
+    a batch: as many as torch.get_num_threads() unless told."""
     threads = min(torch.get_num_threads(), THREADS_MAX) if threads is None else integer("threads", threads, 1, THREADS_MAX)
     for optimizer in optimizers:
         if not isinstance(optimizer, Optimizer):

@@ -1,4 +1,4 @@
-/* Batches: distinct keys, gathered rows, sums; and calls with helpers. Each beside a plain loop. */
+/* Batches: distinct keys, and calls with helpers. Each beside a plain loop. */
 #include "pair.h"
 
 #include <string.h>
@@ -56,75 +56,6 @@ TEST(batch, distinct_keeps_the_order_of_the_batch)
         check_distinct(sizes[i], 1 << 20);
     }
     check_collisions();
-}
-
-struct rows {
-    float *values;
-    int64_t *places;
-    size_t n, count;
-};
-
-/* Whole numbers: sums are exact. */
-static struct rows rows_of(size_t n, size_t count)
-{
-    struct rows r = {floats_of((n > count ? n : count) * LENGTH), calloc(n, sizeof(int64_t)), n,
-                     count};
-    CHECK(r.places != NULL);
-    locus_key *drawn = calloc(n, sizeof *drawn);
-    CHECK(drawn != NULL);
-    draw(drawn, n, count, n + count);
-    for (size_t i = 0; i < n; i++) r.places[i] = (int64_t)drawn[i];
-    free(drawn);
-    for (size_t i = 0; i < (n > count ? n : count) * LENGTH; i++) r.values[i] = (float)(i % 1009);
-    return r;
-}
-
-static void free_rows(struct rows *r)
-{
-    free(r->values);
-    free(r->places);
-}
-
-static void check_gather(locus_worker *w, size_t n, size_t count, uint32_t each)
-{
-    CLOSED_BY(free_rows) struct rows r = rows_of(n * each, count);
-    CLOSED_BY(free_at) float *out = floats_of(n * LENGTH);
-    CHECK_EQ(locus_gather(w, r.values, count, LENGTH, r.places, n, each, out), 0);
-    for (size_t i = 0; i < n * LENGTH; i++) {
-        float sum = 0;
-        for (uint32_t k = 0; k < each; k++)
-            sum += r.values[(size_t)r.places[i / LENGTH * each + k] * LENGTH + i % LENGTH];
-        CHECK(out[i] == sum);
-    }
-}
-
-static void check_scatter(locus_worker *w, size_t n, size_t count)
-{
-    CLOSED_BY(free_rows) struct rows r = rows_of(n, count);
-    float *sums = floats_of(count * LENGTH), *expected = floats_of(count * LENGTH);
-    for (size_t i = 0; i < count * LENGTH; i++) sums[i] = 99;
-    for (size_t i = 0; i < n * LENGTH; i++)
-        expected[(size_t)r.places[i / LENGTH] * LENGTH + i % LENGTH] += r.values[i];
-    CHECK_EQ(locus_scatter_add(w, r.values, n, LENGTH, r.places, count, sums), 0);
-    CHECK_EQ(memcmp(sums, expected, count * LENGTH * sizeof *sums), 0);
-    free(sums);
-    free(expected);
-}
-
-TEST_ON_NODE(batch, gather_and_scatter_add_on_any_number_of_threads, 10, LENGTH)
-{
-    for (unsigned threads = 0; threads <= 3; threads++) {
-        if (threads > 0) CHECK_EQ(locus_use_threads(w, threads), 0);
-        locus_worker *whose = threads > 0 ? w : NULL;
-        for (size_t size = 1; size <= BATCH; size = size * 7 + 1) {
-            check_gather(whose, size, 1, 1);
-            check_gather(whose, size, 500, 1);
-            check_gather(whose, size, 500, 3);
-            check_scatter(whose, size, 1);
-            check_scatter(whose, size, 500);
-            check_scatter(whose, size, 2 * BATCH);
-        }
-    }
 }
 
 /* ---- calls with helpers ---- */
@@ -259,8 +190,7 @@ TEST(batch, use_threads_changes_no_step)
 TEST_ON_NODE(batch, calls_refuse_wrong_arguments, 10, LENGTH)
 {
     locus_key keys[2] = {3, 10}, distinct[2] = {7, 7};
-    int64_t places[2] = {0, -1};
-    float from[2 * LENGTH] = {1}, to[2 * LENGTH] = {5};
+    int64_t places[2];
     size_t count = 9;
     REFUSED(locus_distinct(keys, 2, 10, distinct, places, &count), -EINVAL,
             "key 10 (position 1) is out of range: valid keys are 0 to 9");
@@ -271,21 +201,6 @@ TEST_ON_NODE(batch, calls_refuse_wrong_arguments, 10, LENGTH)
     REFUSED(locus_distinct(keys, 1, 10, NULL, places, &count), -EINVAL, "`distinct` is NULL");
     REFUSED(locus_distinct(keys, (size_t)INT32_MAX + 1, 10, distinct, places, &count), -EINVAL,
             "at most 2147483647 keys");
-    REFUSED(locus_gather(w, from, 2, LENGTH, places, 2, 1, to), -EINVAL,
-            "locus_gather: a place is -1: must be at least 0 and below 2");
-    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 1, 0, to), -EINVAL);
-    REFUSED(locus_gather(w, from, 2, LENGTH, places, (size_t)1 << 62, 4, to), -EINVAL,
-            "no array has so many");
-    CHECK_EQ(locus_gather(w, from, 2, LENGTH, NULL, 1, 1, to), -EINVAL);
-    CHECK_EQ(locus_gather(w, NULL, 2, LENGTH, places, 1, 1, to), -EINVAL);
-    REFUSED(locus_scatter_add(w, from, 2, LENGTH, places, 2, to), -EINVAL,
-            "locus_scatter_add: a place is -1");
-    CHECK_EQ(locus_scatter_add(w, from, 1, 0, places, 2, to), -EINVAL);
-    CHECK_EQ(locus_scatter_add(w, from, 1, LENGTH, places, 1, NULL), -EINVAL);
-    REFUSED(locus_scatter_add(w, NULL, 0, LENGTH, NULL, SIZE_MAX, to), -EINVAL, "so many rows");
-    REFUSED(locus_scatter_add(w, NULL, 0, LENGTH, NULL, SIZE_MAX / 4, to), -EINVAL, "so many rows");
-    REFUSED(locus_gather(w, from, 2, UINT32_MAX, places, SIZE_MAX >> 32, 1, to), -EINVAL, "n is ");
-    CHECK(to[0] == 5);
     CHECK_EQ(locus_use_threads(w, 0), -EINVAL);
     REFUSED(locus_use_threads(w, LOCUS_THREADS_MAX + 1), -EINVAL,
             "locus_use_threads: 65 threads: must be 1 to 64");

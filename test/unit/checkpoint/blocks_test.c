@@ -1,4 +1,4 @@
-#include "checkpoint/blocks.h"
+#include "checkpoint/files.h"
 
 #include "common/folder.h"
 #include "test.h"
@@ -89,7 +89,7 @@ TEST(blocks, read_of_a_shorter_file_is_enodata)
     CHECK_EQ(blocks_open(&b, path, 0, 2 * BLOCK_BYTES + 6), 0);
     CHECK_EQ(blocks_read(&b, bytes, 2 * BLOCK_BYTES), 0);
     CHECK_EQ(blocks_read(&b, bytes, 6), -ENODATA);
-    CHECK_EQ(blocks_peek(&b, bytes, 6, 2 * BLOCK_BYTES), -ENODATA);
+    CHECK_EQ(files_read(b.fd, bytes, 6, 2 * BLOCK_BYTES), -ENODATA);
     blocks_close(&b, text);
     CHECK_EQ(blocks_open(&b, path, 0, UINT64_C(1) << 40), 0);
     CHECK_EQ(blocks_pass(&b, UINT64_C(1) << 40), -ENODATA);
@@ -115,7 +115,7 @@ TEST(blocks, pass_goes_on_where_it_is_told)
             unsigned char byte = 0, peeked = 0;
             CHECK_EQ(blocks_open(&b, path, FRONT, FRONT + N), 0);
             CHECK_EQ(blocks_pass(&b, FRONT + places[i]), 0);
-            CHECK_EQ(blocks_peek(&b, &peeked, 1, FRONT + N - 1), 0);
+            CHECK_EQ(files_read(b.fd, &peeked, 1, FRONT + N - 1), 0);
             CHECK_EQ(peeked, bytes[N - 1]);
             CHECK_EQ(blocks_pass(&b, FRONT + places[k]), 0);
             CHECK_EQ(blocks_read(&b, &byte, 1), places[k] == N ? -ENODATA : 0);
@@ -135,6 +135,6 @@ TEST(blocks, read_returns_the_error_of_the_disk)
     CHECK_EQ(blocks_open(&b, "/proc/self/mem", 0, 3 * (uint64_t)BLOCK_BYTES), 0);
     CHECK_EQ(blocks_read(&b, bytes, sizeof bytes), -EIO);
     CHECK_EQ(blocks_pass(&b, BLOCK_BYTES), -EIO);
-    CHECK_EQ(blocks_peek(&b, bytes, sizeof bytes, 0), -EIO);
+    CHECK_EQ(files_read(b.fd, bytes, sizeof bytes, 0), -EIO);
     blocks_close(&b, text);
 }

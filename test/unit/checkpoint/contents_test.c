@@ -1,9 +1,8 @@
-#include "checkpoint/contents.h"
-
 #include "checkpoint/tensors.h"
+
 #include "common/folder.h"
-#include "test.h"
 #include "locus.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>

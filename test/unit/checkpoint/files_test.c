@@ -20,7 +20,7 @@ static struct {
 static int fail_once(const char *call, const char *path)
 {
     bool is_open = strcmp(call, "open") == 0 && strstr(path, ".safetensors");
-    if (is_open && ++fault.opened == 4) fault.sets_from = memory_files_calls();
+    if (is_open && ++fault.opened == 3) fault.sets_from = memory_files_calls();
     if (memory_files_calls() != fault.fails_at) return 0;
     fault.failed = memory_files_calls();
     return fault.error;

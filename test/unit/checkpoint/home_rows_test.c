@@ -1,5 +1,5 @@
 /* home_rows: every row that is not zero is seen once, by its home, wherever it is. */
-#include "checkpoint/home_rows.h"
+#include "checkpoint/stages.h"
 
 #include "common/stores.h"
 #include "pair.h"

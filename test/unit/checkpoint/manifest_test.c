@@ -50,17 +50,17 @@ static int parse_again(struct manifest *m)
 
 TEST(manifest, text_is_parsed_to_what_it_was_made_of)
 {
-    static const char digits[] = "00ff10";
+    static const char note[] = "\"record\": \"00ff10\"";
     struct manifest m = whole(), again;
     CHECK_EQ(manifest_rows(&m, 1), 3);
     CHECK_EQ(manifest_bytes(&m), 4224);
-    CHECK_EQ(manifest_set_record(&m, "\0\xff\x10", 3), 0);
-    char *text = manifest_text(&m), *at = strstr(text, digits);
+    CHECK_EQ(manifest_set_note(&m, "\0\xff\x10", 3), 0);
+    char *text = manifest_text(&m), *at = strstr(text, note);
     CHECK(at != NULL);
     CHECK_EQ(manifest_parse(&again, text, strlen(text)), 0);
-    CHECK_EQ(again.record_bytes, 3);
+    CHECK_EQ(again.note_bytes, 3);
     CHECK_EQ(again.draws, 9);
-    CHECK_EQ(memcmp(again.record, m.record, 3), 0);
+    CHECK_EQ(memcmp(again.note, m.note, 3), 0);
     free(text);
     manifest_fini(&again);
     CHECK_EQ(parse_again(&m), 0);

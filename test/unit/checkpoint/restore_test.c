@@ -62,28 +62,28 @@ static void overwrite(const struct scene *s)
 }
 
 /* As large as one may be, and none. */
-TEST_WITH(restore, record_comes_back, scene, s)
+TEST_WITH(restore, note_comes_back, scene, s)
 {
-    static unsigned char record[LOCUS_RECORD_MAX], found[LOCUS_RECORD_MAX];
+    static unsigned char note[LOCUS_NOTE_MAX], found[LOCUS_NOTE_MAX];
     size_t bytes = sizeof found;
     CHECK_EQ(locus_restore_with(s->worker, s->folder, found, &bytes), 0);
     CHECK_EQ(bytes, 0);
-    for (size_t i = 0; i < sizeof record; i++) record[i] = (unsigned char)(i * 7);
-    REFUSED(locus_checkpoint_with(s->worker, s->folder, record, sizeof record + 1), -EINVAL,
-            "a record of 1025 bytes: must be at most 1024");
+    for (size_t i = 0; i < sizeof note; i++) note[i] = (unsigned char)(i * 7);
+    REFUSED(locus_checkpoint_with(s->worker, s->folder, note, sizeof note + 1), -EINVAL,
+            "a note of 1025 bytes: must be at most 1024");
     CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, NULL, 1), -EINVAL);
-    CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, record, sizeof record), 0);
+    CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, note, sizeof note), 0);
     overwrite(s);
     bytes = sizeof found - 1;
     REFUSED(locus_restore_with(s->worker, s->folder, found, &bytes), -EINVAL,
-            "has a record of 1024 bytes, and there is room for 1023");
+            "has a note of 1024 bytes, and there is room for 1023");
     CHECK(get(s, 1) == -7); /* nothing changed */
     CHECK_EQ(locus_restore(s->worker, s->folder), 0);
     check_is_restored(s);
     bytes = sizeof found;
     CHECK_EQ(locus_restore_with(s->worker, s->folder, found, &bytes), 0);
     CHECK_EQ(bytes, sizeof found);
-    CHECK_EQ(memcmp(found, record, sizeof found), 0);
+    CHECK_EQ(memcmp(found, note, sizeof found), 0);
     CHECK_EQ(locus_restore_with(s->worker, s->folder, found, NULL), -EINVAL);
 }
 
@@ -154,11 +154,11 @@ TEST_WITH(restore, refuses_tables_that_differ, scene, s)
 {
     struct locus_table t[3] = {tables[0], tables[1], {.name = "more", .rows = 1, .length = 1}};
     t[0].rows++;
-    check_tables(s, t, 2, "table \"users\" has 61 rows here, 60 in ");
+    check_tables(s, t, 2, "table \"users\" has 61 rows here, 60 rows in ");
     t[0] = tables[0], t[1].length = 2;
-    check_tables(s, t, 2, "table \"items\" has rows of 2 floats here, of 1 in ");
+    check_tables(s, t, 2, "table \"items\" has rows of 2 floats here, rows of 1 floats in ");
     t[1] = tables[1], t[1].flags = LOCUS_TABLE_ENCODED;
-    check_tables(s, t, 2, "table \"items\" has flags 1 here, 0 in ");
+    check_tables(s, t, 2, "table \"items\" has flags 1 here, flags 0 in ");
     t[1] = tables[1], t[1].name = "things";
     check_tables(s, t, 2, "table \"items\" of ");
     t[1] = tables[1];
