@@ -68,7 +68,7 @@ layers() {
     touch "$tree/src/nowhere.h"
     rm -r "$tree/src/scheduling"
     { echo 'void keyset_long(struct keyset *s,'; echo '                 int n)'; echo '{'; printf '    n += %d;\n' {1..61}; echo '}'; } \
-        >> "$tree/src/base/keyset.c"
+        >> "$tree/src/base/sets.c"
     printf '/* %s */\n' {1..2601} > "$tree/src/worker/sample_target.h"
     scripts/layers.sh "$tree/src" > "$log" 2>&1
     expect "layers: planted arrows are found" $? '^store/row.h includes actors/actor.h' '^net/link.c includes worker/call.h' \
