@@ -40,7 +40,7 @@ static unsigned long of_environment(const char *name, unsigned long least, unsig
     return n;
 }
 
-/* The laboratory trains with steps as long as another program's (lab/cluster.py). */
+/* The laboratory trains with steps as long as another program's (lab/report.py). */
 static void slow_as_told(void)
 {
     world_slow(1e-9 * (double)of_environment("LOCUS_STEP_TIME", 0, 1000000000, 0));

@@ -48,7 +48,7 @@ struct similarities {
     size_t count;
 };
 
-/* Rows of two words and a rating (fields.h). */
+/* Rows of two words and a rating. */
 void similarities_load(struct similarities *, const char *path, const struct vocabulary *);
 void similarities_fini(struct similarities *);
 

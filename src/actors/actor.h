@@ -1,14 +1,15 @@
 /*
- * actor.h - the actor that manages one partition of the key space on this node, and communicates
- * with the same shard on the other nodes.
+ * actor.h - the shard as an actor: it manages its keys on this node, and communicates with the same
+ * shard on the other nodes.
  *
  * As origin it sends the requests of this node's workers to the owners of the keys and brings back
  * the answers. As owner it serves the requests of other nodes' shards and decides where rows are
  * (owner.h). For every peer it keeps its requests under way, together with the size of their
- * answers, within the credit. So a slow peer slows down those that ask it, and no queue grows: what
- * is forwarded or parked on the way counts against its origin's credit.
+ * answers, within the credit. So a slow peer slows down those that ask it, and every queue has a
+ * bound: what is forwarded or parked on the way counts against its origin's credit.
  *
- * Callers   one thread: the reactor's, or the simulation's
+ * Callers   one thread at a time: the reactor's, a waiting worker's that has its turn (turn.h), or
+ *           the simulation's
  * Memory    its own; 8 bytes for each possible request of each worker; record.h
  * Waiting   never, except as dispatch.h says: if the credit is used up, shard_serve says so
  * Life      shard_init, turns, shard_fail if a peer is lost (then every request fails), shard_fini

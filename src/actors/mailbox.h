@@ -32,7 +32,7 @@ struct request *mailbox_take(struct mailbox *); /* NULL: empty */
 unsigned mailbox_count(struct mailbox *);       /* for the reader: there are, at least */
 
 /* The peers for which a shard has written entries since their last frame, and when these entries
- * leave: at the end of the turn; or, if all of them can wait (platform.h), when the first can wait
+ * leave: at the end of the turn; or, if all of them can wait (protocol/shard.h), when the first can wait
  * no longer. Entries of later turns leave with them. */
 struct outbox {
     struct outbox_peer {

@@ -40,7 +40,7 @@ enum collective_kind {
 };
 enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED };
 
-/* Meets the other nodes, as meeting.h says. Returns 0, the errno of a node's word, or another
+/* Meets the other nodes, as message.h says. Returns 0, the errno of a node's word, or another
  * negative errno. */
 typedef int collective_others(void *context, const struct meeting *, struct word *);
 
@@ -75,7 +75,7 @@ void collective_close(struct collective *, int id, enum collective_place as);
 unsigned collective_open_count(struct collective *);
 
 /* Arrives with a word, and waits. On return the word is the answer, the same on all nodes, as
- * meeting.h has it, with workers in the order of their ids: of a failure the errno is returned,
+ * message.h has it, with workers in the order of their ids: of a failure the errno is returned,
  * with its sentence in locus_error(). -EINVAL: others wait in a collective of another kind, or with
  * another count of numbers; the caller did not arrive. Any other error comes from collective_others
  * or collective_fail: a node was lost. */

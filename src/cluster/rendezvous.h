@@ -43,7 +43,7 @@ struct rendezvous;
 int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out,
                     struct rendezvous_cluster *);
 
-/* Waits for all other nodes, each of which says a word (meeting.h); on return the word is the
+/* Waits for all other nodes, each of which says a word (message.h); on return the word is the
  * answer. All nodes call the same meetings in the same order. After 10 s, and then every 10 s, a
  * line on stderr says which ranks are missing. -ECONNRESET: a member was lost. If a node said a
  * failure, returns its errno, with its sentence in locus_error(). */
@@ -57,7 +57,7 @@ int rendezvous_present(struct rendezvous *);
 
 /* Tells all nodes that `rank` failed, for example because a link of ours ended. Never waits, any
  * thread. Then `lost` is called here and on the other nodes with that rank, unless a node was lost
- * before; if the reason is silence, with the rank that most nodes accuse (verdict.h). false: it is
+ * before; if the reason is silence, with the rank that most nodes accuse (server.h). false: it is
  * too late to tell, and `lost` will not be called. */
 bool rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
 /* Waits after a report, for as long as rank 0 may take to decide which node was lost. */

@@ -28,7 +28,7 @@
 /*
  * The keys of a shard that have changed, so that other nodes must be told (dirty_set.c).
  *
- * A tree of bits (bitset.h). Adding goes up only while a word was empty. Taking goes down from the
+ * A tree of bits (base/sets.h). Adding goes up only while a word was empty. Taking goes down from the
  * root and empties each word with one exchange. So a key that is added while others are taken is
  * either seen now or found by way of the root the next time. The cost of both depends on the keys
  * in the set, however many keys there are in all. Any thread adds, under the key's latch; the

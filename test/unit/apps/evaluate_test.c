@@ -1,5 +1,5 @@
 /* Ranks against a naive ranking. That all workers together have the same, with locus and without, is
- * test/cluster/saved.c's. */
+ * test/programs/test_quality.py's. */
 #include "kge/evaluate.h"
 #include "rng.h"
 #include "test.h"
