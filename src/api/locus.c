@@ -223,7 +223,7 @@ static int read_lab(struct lab *lab)
         lab->is_immediate |= is_immediate;
         lab->is_tcp_only |= is_tcp;
         if (is_immediate || is_tcp || !*word) continue;
-        if (sscanf(word, "rounds=%u%c", &lab->rounds, &rest) != 1 || lab->rounds == 0)
+        if (sscanf(word, "rounds=%u%c", &lab->rounds, &rest) != 1)
             return error_set(-EINVAL, "LOCUS_LAB has \"%s\": lab/README.md says what there is",
                              word);
     }
