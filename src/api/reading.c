@@ -209,7 +209,8 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
     int rc = call_check_worker(call, w);
     if (rc || n == 0) return rc;
     rc = call_has_keys(n) ? call_check(call, "rows", w, keys, n, rows) : call_no_count(call, n);
-    if (rc || !copies) return rc;
+    /* without keys or rows rc says so: an analyzer sees it here */
+    if (rc || !copies || !keys || !rows) return rc;
     const struct keyspace *k = &w->store->keyspace;
     rc = locus_pull(w, keys, n, copies);
     for (size_t i = 0; rc == 0 && i < n; i++) {
