@@ -94,10 +94,10 @@ def sums_of_lasso(notes, model, data):
 
 
 def topics_of_lda(_, model, count):
-    """The likeliest words of each topic, so many."""
+    """The likeliest words of each topic, so many at most: one that no document has under the topic is none."""
     words, columns, totals = names_of(model["words"]), model["word_topics"].T, model["topic_totals"]
     assert np.array_equal(columns.sum(1), totals), f"topics have {totals} tokens, their words {columns.sum(1)}"
-    return [[words[i] for i in np.argsort(-column, kind="stable")[:count]] for column in columns]
+    return [[words[i] for i in np.argsort(-column, kind="stable")[:count] if column[i] > 0] for column in columns]
 
 
 def rmse_of_mf(notes, model, test):

@@ -74,7 +74,8 @@ class Saved(Trainers):
         self.write_documents(200)
         ended = self.train("lda", "--data documents --vocabulary words --topics 5 --alpha 0.1 --epochs 40 --top 3 --out model "
                                   "--json", 2)
-        shown = [[each[f"word{i}"] for i in (1, 2, 3)] for each in ended.named("topic")]
+        # a topic may have no three words that any document has under it
+        shown = [[each[f"word{i}"] for i in (1, 2, 3) if f"word{i}" in each] for each in ended.named("topic")]
         self.assertEqual(shown, models.topics_of_lda(*tensors.read(self.here / "model"), 3))
         self.assertEqual(len(shown), 5)
 
