@@ -466,7 +466,7 @@ def advice(run: Run) -> Iterator[str]:
             remedy = "no clock was advanced, so intents that begin later wait: call locus_advance_clock() after each step"
         elif 2 * n.total("late") >= remote:
             remedy = "the intents for them came too late: signal them more steps ahead, or count cores"
-        elif waited >= .125 or 2 * remote >= keys:
+        elif 8 * remote >= keys and (waited >= .125 or 2 * remote >= keys):  # fewer may be samples, which nobody can name
             remedy = "no intent named them: signal intent for all keys of a step"
         else:
             continue
