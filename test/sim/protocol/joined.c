@@ -65,17 +65,19 @@ int cluster_loss(struct cluster *c)
 }
 
 /* When all have arrived, but for those that are absent, the meeting is over. */
-static void look_for_meeting(unsigned nodes)
+void joined_look_for_meeting(unsigned nodes)
 {
     struct word all = {.rc = 0};
     bool anybody = false;
     for (unsigned n = 0; n < nodes; n++) {
+        if (joined[n] && joined[n]->is_gone) continue;
         if (!joined[n] || (!joined[n]->arrived && !joined[n]->absent)) return;
         if (!joined[n]->arrived) continue;
         anybody = true;
         word_add(&all, &joined[n]->word);
     }
     for (unsigned n = 0; anybody && n < nodes; n++) {
+        if (joined[n]->is_gone) continue;
         joined[n]->word = all;
         joined[n]->arrived = false;
         joined[n]->met_ns = platform_hears_ns(n);
@@ -94,7 +96,7 @@ int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
     (void)meeting;
     c->word = *w;
     c->arrived = true;
-    look_for_meeting((unsigned)c->size);
+    joined_look_for_meeting((unsigned)c->size);
     locus_fiber_wait(has_met, c);
     *w = c->word;
     int rc = cluster_loss(c);
@@ -104,7 +106,7 @@ int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 int cluster_absent(struct cluster *c, bool absent)
 {
     c->absent = absent;
-    look_for_meeting((unsigned)c->size);
+    joined_look_for_meeting((unsigned)c->size);
     return 0;
 }
 

@@ -4,7 +4,7 @@
  * protocol checked after every step.
  *
  *   protocol                     2,000 runs (LOCUS_SIM_SEEDS), every script in turn but the last
- *                                one, which then has as many as each; the number of nodes is drawn,
+ *                                two, which then have as many as each; the number of nodes is drawn,
  *                                or LOCUS_SIM_NODES; then new seeds until LOCUS_TEST_SECONDS
  *                                seconds are over
  *   protocol --seeds N           seeds 1 ... N, or to the first failure
@@ -37,9 +37,14 @@ static const enum locus_technique techniques[] = {
     LOCUS_ADAPTIVE, LOCUS_FULL_REPLICATION, LOCUS_RELOCATE, LOCUS_STATIC};
 enum { TECHNIQUES = sizeof techniques / sizeof *techniques };
 
-/* The last script has seeds of its own: so those of the others run what they did before there was
- * it, by which mutants are found. */
-enum { IN_TURN = SCRIPTS - 1 };
+/* The last scripts have seeds of their own: so those of the others run what they did before there
+ * were these, by which mutants are found. */
+enum { IN_TURN = SCRIPTS - 2 };
+
+/* That survive a loss. */
+static const enum locus_technique moving[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE, LOCUS_ADAPTIVE,
+                                              LOCUS_REPLICATE};
+enum { SURVIVE = SCRIPTS - 1, MOVING = sizeof moving / sizeof *moving };
 
 struct test {
     uint64_t seeds, operations, keys, relocations, replicas, steps, entries, undecided;
@@ -70,13 +75,20 @@ static unsigned script_number(const char *name)
     return n;
 }
 
+static enum locus_technique technique_for(const char *script, uint64_t seed)
+{
+    return script_number(script) == SURVIVE ? moving[seed % MOVING]
+                                            : techniques[seed / IN_TURN % TECHNIQUES];
+}
+
 static struct run_options options_of(const struct plan *p, uint64_t seed)
 {
+    const char *script = p->script ? p->script : script_names[seed % IN_TURN];
     return (struct run_options){
         .seed = seed,
         .nodes = p->nodes,
-        .script = p->script ? p->script : script_names[seed % IN_TURN],
-        .technique = p->technique ? *p->technique : techniques[seed / IN_TURN % TECHNIQUES]};
+        .script = script,
+        .technique = p->technique ? *p->technique : technique_for(script, seed)};
 }
 
 static void run_seed(const struct plan *p, uint64_t seed)
@@ -178,16 +190,19 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static bool run_last_script(struct plan p)
+static bool run_last_scripts(struct plan p)
 {
-    p.script = script_names[IN_TURN];
     p.seeds = 1 + p.seeds / IN_TURN;
-    return run_plan(&p);
+    for (unsigned i = IN_TURN; i < SCRIPTS; i++) {
+        p.script = script_names[i];
+        if (!run_plan(&p)) return false;
+    }
+    return true;
 }
 
 static int run_all(struct plan p, bool goes_on)
 {
-    bool good = run_plan(&p) && (p.script || run_last_script(p));
+    bool good = run_plan(&p) && (p.script || run_last_scripts(p));
     p.seeds = 0;
     p.first = (uint64_t)time(NULL) << 24; /* seeds that no earlier run had */
     p.deadline_ns = time_now_ns() + number_of("LOCUS_TEST_SECONDS", 0) * UINT64_C(1000000000);
