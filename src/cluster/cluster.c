@@ -44,7 +44,7 @@ struct cluster {
         uint32_t repaired;     /* the last one that is over */
         unsigned shards;       /* that are not through with it */
         uint64_t began_ns;
-        unsigned lost;
+        uint64_t from_replicas, zeros; /* rows, of all losses before */
         char loss[LOSS_BYTES];
     } view; /* the last loss that was survived */
 };
@@ -136,7 +136,6 @@ static void see_view(void *context, uint32_t view, unsigned lost, const char *re
     pthread_mutex_lock(&c->mutex);
     c->view.shards = c->shards;
     c->view.began_ns = time_now_ns();
-    c->view.lost = lost;
     describe_loss(c, lost, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
     for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], view, lost);
@@ -144,8 +143,18 @@ static void see_view(void *context, uint32_t view, unsigned lost, const char *re
 
 static void report_repair(struct cluster *c)
 {
+    struct shard_counters all = {0};
     double seconds = (double)(time_now_ns() - c->view.began_ns) / 1e9;
-    fprintf(stderr, "locus: %s; node %d goes on after %.3f s\n", c->view.loss, c->rank, seconds);
+    for (unsigned s = 0; s < c->shards; s++)
+        shard_add_counters(reactor_shard(c->reactor[s]), &all);
+    fprintf(stderr,
+            "locus: %s: node %d goes on after %.3f s; it gave %llu of the lost rows the values of a "
+            "replica, and %llu zeros\n",
+            c->view.loss, c->rank, seconds,
+            (unsigned long long)(all.rows_from_replicas - c->view.from_replicas),
+            (unsigned long long)(all.rows_lost - c->view.zeros));
+    c->view.from_replicas = all.rows_from_replicas;
+    c->view.zeros = all.rows_lost;
 }
 
 /* On the thread of a reactor. */
