@@ -10,9 +10,10 @@
 
 struct cluster *joined[JOINED_NODES_MAX];
 
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
-                 struct cluster **out)
+int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
+                 void *context, struct cluster **out)
 {
+    (void)survives;
     struct cluster *c = *out = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
     c->rank = config->rank;
@@ -57,6 +58,18 @@ bool cluster_shares_cores(const struct cluster *c)
 {
     (void)c;
     return platform_shares_cores;
+}
+
+uint32_t cluster_view(struct cluster *c)
+{
+    (void)c;
+    return 0;
+}
+
+uint32_t cluster_repaired(struct cluster *c)
+{
+    (void)c;
+    return 0;
 }
 
 int cluster_loss(struct cluster *c)
