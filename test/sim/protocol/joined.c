@@ -62,14 +62,12 @@ bool cluster_shares_cores(const struct cluster *c)
 
 uint32_t cluster_view(struct cluster *c)
 {
-    (void)c;
-    return 0;
+    return platform_now_ns() >= c->view_ns ? c->view : c->view - 1;
 }
 
 uint32_t cluster_repaired(struct cluster *c)
 {
-    (void)c;
-    return 0;
+    return c->repaired;
 }
 
 int cluster_loss(struct cluster *c)

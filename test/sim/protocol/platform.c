@@ -31,7 +31,7 @@ struct reactor {
     unsigned filling_for;
     uint64_t turn_ns; /* when the shard wants its turn without news */
     uint64_t view_ns; /* when it hears that a node was lost; UINT64_MAX: never */
-    uint32_t view;
+    uint32_t view, repaired;
 };
 
 /* What the network is like in this run. */
@@ -379,6 +379,19 @@ static void cut(unsigned shard, unsigned from, unsigned to)
     if (dice_below(&sim.dice, 2)) l->dead = true;
 }
 
+/* Node n, one of the others, will hear of it, and its shards later. */
+static void leave_alone(struct cluster *c, unsigned n, unsigned lost, uint64_t within_ns)
+{
+    c->view = sim.loss.view;
+    c->view_ns = platform_now_ns() + some_ns(within_ns);
+    for (unsigned s = 0; s < sim.shards; s++) {
+        cut(s, lost, n);
+        cut(s, n, lost);
+        c->reactor[s]->view_ns = c->view_ns + some_ns(within_ns);
+        sim.loss.left++;
+    }
+}
+
 static void lose(unsigned node)
 {
     const uint64_t within_ns[] = {1, 1000, 20000, 200000};
@@ -390,12 +403,7 @@ static void lose(unsigned node)
     lost->loss_ns = platform_now_ns() + some_ns(20000);
     lost->lost_rank = node;
     for (unsigned n = 0; n < sim.nodes; n++)
-        for (unsigned s = 0; s < sim.shards && !joined[n]->is_gone; s++) {
-            cut(s, node, n);
-            cut(s, n, node);
-            joined[n]->reactor[s]->view_ns = platform_now_ns() + some_ns(within);
-            sim.loss.left++;
-        }
+        if (!joined[n]->is_gone) leave_alone(joined[n], n, node, within);
     if (sim.hooks.lost) sim.hooks.lost(node);
     joined_look_for_meeting(sim.nodes);
 }
@@ -460,8 +468,13 @@ static void begin_repair(struct reactor *r)
 static void note_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
+    struct cluster *c = joined[r->node];
     if (view != r->view || sim.loss.left == 0 || !repair_is_over(&r->shard)) abort();
     sim.loss.left--;
+    r->repaired = view;
+    c->repaired = view;
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (c->reactor[s]->repaired < c->repaired) c->repaired = c->reactor[s]->repaired;
     if (sim.hooks.repaired) sim.hooks.repaired(r->number, r->node, sim.loss.left == 0);
 }
 
@@ -607,7 +620,7 @@ static uint64_t once_it_goes_on(unsigned node, uint64_t ns)
 static uint64_t next_at_node(unsigned n)
 {
     const struct cluster *c = joined[n];
-    uint64_t next = c->loss_ns;
+    uint64_t next = min_ns(c->loss_ns, c->view_ns > platform_now_ns() ? c->view_ns : UINT64_MAX);
     for (unsigned s = 0; s < sim.shards; s++)
         next = min_ns(next, min_ns(c->reactor[s]->turn_ns, c->reactor[s]->view_ns));
     next = once_it_goes_on(n, next);
@@ -761,10 +774,10 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     return rc;
 }
 
+/* Of a meeting that the loss of a node ends, behind that. */
 uint64_t platform_hears_ns(unsigned node)
 {
-    (void)node;
-    return 0;
+    return joined[node]->view_ns;
 }
 
 void platform_leaves(struct cluster *c)
