@@ -34,6 +34,7 @@ struct key_history {
 static struct {
     const struct script *script;
     uint64_t moment, relocations;
+    struct invariants_losses losses;
     struct key_history key[JOURNAL_KEYS_MAX];
     /* Of the requests of each node for each key that are under way: by item and by sync. */
     bool sets_by_sync[PLATFORM_NODES_MAX][JOURNAL_KEYS_MAX];
@@ -53,6 +54,13 @@ static bool is_full(void)
 static unsigned shard_of(locus_key key)
 {
     return (unsigned)(key % world.script->shards);
+}
+
+struct invariants_losses invariants_losses(void)
+{
+    struct invariants_losses l = world.losses;
+    for (locus_key key = 0; key < world.script->keys; key++) l.vague += journal_key(key)->is_vague;
+    return l;
 }
 
 /* Where the key is at home, as the node has it. */
@@ -79,6 +87,7 @@ void invariants_begin(const struct script *s)
     world.script = s;
     world.moment = 1;
     world.relocations = 0;
+    world.losses = (struct invariants_losses){0};
     for (locus_key key = 0; key < s->keys; key++) {
         struct key_history *k = &world.key[key];
         unsigned home = row_ref_home(row_ref_at(0, key));
@@ -109,6 +118,7 @@ static void lose_row(locus_key key)
 {
     if (world.key[key].is_lost) return;
     world.key[key].is_lost = true;
+    world.losses.rows++;
     journal_lose_row(key);
 }
 
@@ -164,6 +174,17 @@ static bool is_home(unsigned owner, locus_key key)
     return false;
 }
 
+/* Who has the row when a node is lost has it in the first term of the new view from then on. */
+static bool goes_on_in_view(locus_key key, unsigned node, uint64_t term)
+{
+    struct key_history *k = &world.key[key];
+    bool had_it = owner_of_term(k, k->term) == (int)node || (k->term == 0 && is_home(node, key));
+    uint64_t first = (uint64_t)platform_view(node, shard_of(key)) << VIEW_TERM_BITS;
+    if (!had_it || term != first || term <= k->term || !is_here(node, key)) return false;
+    note_owner(k, term, node);
+    return true;
+}
+
 /* Who the owner of a term is, is said by the row that brings the term. */
 static void check_claim(locus_key key, unsigned owner, uint64_t term, const char *who,
                         unsigned node)
@@ -171,6 +192,7 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
     struct key_history *k = &world.key[key];
     int known = owner_of_term(k, term);
     if (term == 0 && is_home(owner, key)) return;
+    if (known < 0 && owner == node && goes_on_in_view(key, node, term)) return;
     /* it was given to a node to which there was no link any more */
     if (known < 0 && platform_is_lost(owner) && owner_of_term(k, k->term) == (int)node &&
         term == next_term(k, node, key)) {
@@ -526,6 +548,7 @@ static void check_knowledge(locus_key key, unsigned node)
     const struct key_history *k = &world.key[key];
     if (row_ref_was_held(ref) != row_ref_is_held(ref, directory_load(row_ref_word(ref))))
         report_fail(key, "node %u does not note whether a row is here", node);
+    if (l.is_here && l.term != k->term) goes_on_in_view(key, node, l.term);
     if (l.is_here && k->is_lost && (l.term != k->term || owner_of_term(k, l.term) != (int)node))
         begin_anew(key, node, node, l.term);
     check_claim(key, l.owner, l.term, "node", node);
@@ -550,6 +573,7 @@ static void returned(unsigned shard, unsigned node, bool settled)
  * lost, too. */
 static void lost(unsigned node)
 {
+    world.losses.nodes++;
     journal_lose_workers(node * world.script->workers, world.script->workers);
     for (locus_key key = 0; key < world.script->keys; key++) {
         struct traffic t = {0};

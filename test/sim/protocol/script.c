@@ -430,7 +430,8 @@ static void write_survive(struct script *s, struct dice *d)
 {
     static void (*const of[])(struct script *, struct dice *) = {
         write_stress, write_phases, write_intents, write_shared, write_relay, write_circle,
-        write_chain,  write_race,   write_twins,   write_kept,   write_bounds};
+        write_chain,  write_race,   write_twins,   write_kept,   write_bounds, write_views,
+        write_silence};
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     s->survives = true;
     for (unsigned n = between(d, 1, s->nodes > 2 ? 2 : 1); n > 0; n--) {
@@ -453,7 +454,7 @@ static const struct {
     {"relay", write_relay, 3},   {"early", write_early, 5},     {"race", write_race, 2},
     {"twins", write_twins, 2},   {"views", write_views, 8},     {"loss", write_loss, 6},
     {"kept", write_kept, 3},     {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
-    {"survive", write_survive, 4},
+    {"survive", write_survive, 6},
 };
 
 const char *const script_names[SCRIPTS] = {"stress", "phases", "intents", "shared", "relay",
