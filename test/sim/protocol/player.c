@@ -389,6 +389,33 @@ static void must_be_local(struct worker *w, const struct script_step *s)
                     w->number);
 }
 
+/* Keys of one length that are drawn, intended, pulled and done with. */
+static void sample(struct worker *w, const struct script_step *s)
+{
+    enum { DRAWN = 3 };
+    float values[DRAWN * CONTENT_CAPACITY];
+    const float *row = values;
+    locus_key key[DRAWN];
+    locus_distribution *d;
+    locus_sample drawn;
+    uint64_t count = 1, called = journal_tick();
+    uint32_t length = journal_key(0)->layout.length;
+    while (count < player.script->keys && journal_key(count)->layout.length == length) count++;
+    report_called(w->number, s);
+    int rc = locus_distribution_uniform(w->node, 0, count, s->amount % 4, 0, &d);
+    if (rc == 0) {
+        locus_clock start = locus_current_clock(w->handle) + s->amount / 4;
+        rc = locus_prepare_sample(w->handle, d, DRAWN, start, start + 1, &drawn);
+        if (rc == 0) rc = locus_pull_sample(w->handle, drawn, DRAWN, key, values);
+        if (rc == 0) rc = locus_finish_sample(w->handle, drawn);
+        locus_distribution_free(d);
+    }
+    check_result(w, s, rc);
+    for (unsigned i = 0; i < DRAWN && rc == 0; i++, row += length)
+        if (journal_has_room(key[i], JOURNAL_READ))
+            check(w, key[i], journal_saw(key[i], w->number, called, row));
+}
+
 /* The last end that a worker of the node has said; 0: all that they have said is over. */
 static locus_clock said_until(unsigned node, locus_key key)
 {
@@ -450,6 +477,7 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_LOCAL: must_be_local(w, s); break;
     case STEP_OVER: must_be_over(w, s); break;
     case STEP_RELOAD: reload(w, s); break;
+    case STEP_SAMPLE: sample(w, s); break;
     case STEP_KINDS: break;
     }
 }

@@ -7,7 +7,7 @@ const char *script_kind_name(enum script_kind k)
     static const char *const name[] = {
         "pull",  "push",    "set",     "localize",      "pull_local", "view",  "wait",   "wait_all",
         "sleep", "barrier", "quiesce", "break", "lose",        "hold",       "stop",  "intent", "clock",
-        "bound", "keep",    "unkeep",  "must be local", "is over",    "reload"};
+        "bound", "keep",    "unkeep",  "must be local", "is over", "sample", "reload"};
     return name[k];
 }
 
@@ -434,6 +434,10 @@ static void write_survive(struct script *s, struct dice *d)
         write_silence};
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     s->survives = true;
+    for (unsigned i = 0; i < s->count; i++)
+        if (!is_awaited(&s->step[i]) && dice_below(d, 24) == 0)
+            s->step[i] = (struct script_step){
+                .kind = STEP_SAMPLE, .worker = s->step[i].worker, .amount = dice_below(d, 8)};
     for (unsigned n = between(d, 1, s->nodes > 2 ? 2 : 1); n > 0; n--) {
         struct script_step *step = &s->step[dice_below(d, s->count)];
         if (is_awaited(step)) continue;

@@ -41,6 +41,7 @@ enum script_kind {
     STEP_UNKEEP,
     STEP_LOCAL,  /* the keys must be here: an intent was signaled early enough */
     STEP_OVER,   /* the node may want the keys no longer than its workers have said */
+    STEP_SAMPLE, /* of conformity `amount` % 4, `amount` / 4 clocks ahead */
     STEP_RELOAD, /* the worker's loader closes, and another one opens */
     STEP_KINDS
 };
