@@ -347,9 +347,11 @@ static void worker_closes(unsigned worker)
 static void shard_takes(unsigned worker)
 {
     struct call *c = &world_state.call[world_first_posted(worker)];
+    struct shard *s = &world_state.node[world_scenario.node[worker]].shard;
     c->state = CALL_TAKEN; /* it may be done at once */
-    if (!shard_serve(&world_state.node[world_scenario.node[worker]].shard, &c->request))
-        world_state.wrong = "a request was not taken on";
+    if (shard_serve(s, &c->request)) return;
+    c->state = CALL_POSTED; /* until a loss is repaired */
+    if (repair_is_over(s)) world_state.wrong = "a request was not taken on";
 }
 
 static void message_arrives(unsigned from, unsigned to)
