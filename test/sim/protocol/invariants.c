@@ -152,7 +152,8 @@ static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t te
 {
     struct key_history *k = &world.key[key];
     uint64_t first = (uint64_t)platform_view(home, shard_of(key)) << VIEW_TERM_BITS;
-    if (!k->is_lost || home != home_at(home, key) || (term && term != first))
+    bool is_home = home == home_at(home, key) || platform_is_lost(home_at(home, key));
+    if (!k->is_lost || !is_home || (term && term != first))
         report_fail(key, "node %u has it, or says that node %u has, in term %" PRIu64
                          ": it was node %d's in term %" PRIu64,
                     home, owner, term, owner_of_term(k, k->term), k->term);
@@ -219,7 +220,7 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
         begin_anew(e->key, from, e->owner, e->term);
         return;
     }
-    if (e->term != next_term(k, from, e->key))
+    if (e->term != k->term + 1 && e->term != next_term(k, from, e->key))
         report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,
                     from, e->term, k->term);
     else if (owner != (int)from)
@@ -252,7 +253,7 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
         world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
-    else
+    else if (e->operation != WIRE_HELD)
         check_claim(e->key, e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
@@ -562,8 +563,8 @@ static void returned(unsigned shard, unsigned node, bool settled)
     const struct shard *s = platform_shard(node, shard);
     if (platform_is_broken() || platform_is_lost(node)) return;
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
-        if (settled) check_owner(key);
         check_knowledge(key, node);
+        if (settled) check_owner(key);
         if (settled) check_fresh(key, node);
         world.key[key].was_kept |= s->records.state[row_ref_at(node, key).index].is_kept;
     }
@@ -590,7 +591,7 @@ static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
     const struct peer_backlog *b = &s->backlog->peer[gone];
     bool waits = list_length(&b->urgent) || list_length(&b->recall) || list_length(&b->lazy) ||
                  list_length(&b->refresh) || b->is_under_way || b->owes;
-    if (waits || s->asked_bytes[gone] || s->replicas->source[gone].replicas)
+    if (waits || s->replicas->source[gone].replicas)
         report_fail(REPORT_NO_KEY, "shard %u of node %u has something of node %u, which was lost",
                     shard, node, gone);
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
@@ -599,7 +600,7 @@ static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
         const struct parked *p = r ? r->parked : NULL;
         while (p && p->entry.origin != gone) p = p->next;
         if (home_at(node, key) == gone || location_of(s, ref).owner == gone || p ||
-            (r && (holder_find(r, gone) || (r->asked && r->route == gone))))
+            (r && holder_find(r, gone)))
             report_fail(key, "node %u has something of node %u, which was lost", node, gone);
     }
 }
@@ -610,15 +611,34 @@ static void check_all_forgotten(unsigned node, unsigned shard)
         if (platform_is_lost(gone)) check_forgotten(node, shard, gone);
 }
 
-/* From now on each key has an owner again. */
-static void repaired(unsigned shard, unsigned node, bool all)
+/* All have decided who has what: from now on the key has an owner again, and nobody knows terms that
+ * an owner had who was lost. */
+static void settle(locus_key key)
 {
-    check_all_forgotten(node, shard);
-    for (locus_key key = 0; key < world.script->keys && all; key++) {
-        if (!world.key[key].is_lost) continue;
-        world.key[key].is_lost = false;
-        journal_row_is_whole(key);
+    struct key_history *k = &world.key[key];
+    struct traffic t = {0};
+    int owner = find_owner(key);
+    look_at_links(key, &t);
+    if (!k->is_lost) return;
+    if (owner >= 0) {
+        struct location l = location_of(platform_shard((unsigned)owner, shard_of(key)),
+                                        row_ref_at((unsigned)owner, key));
+        if (l.term != k->term || owner_of_term(k, l.term) != owner)
+            begin_anew(key, (unsigned)owner, (unsigned)owner, l.term);
+    } else if (t.rows == 0) {
+        report_fail(key, "the loss is repaired, and nobody has it");
     }
+    k->terms[0] = 1;
+    k->owner[0][0] = (uint16_t)home_at(0, key);
+    k->is_lost = false;
+    journal_row_is_whole(key);
+}
+
+static void repaired(unsigned shard, unsigned node, bool is_first)
+{
+    for (locus_key key = shard; key < world.script->keys && is_first; key += world.script->shards)
+        settle(key);
+    check_all_forgotten(node, shard);
 }
 
 struct platform_hooks invariants_hooks(void)

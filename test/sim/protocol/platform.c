@@ -62,6 +62,7 @@ static struct {
         uint64_t due;  /* entries until then, UINT64_MAX: none is to come */
         uint32_t view; /* losses so far */
         unsigned left; /* shards that have not repaired the last one */
+        uint32_t repaired[PLATFORM_SHARDS_MAX]; /* losses that any shard of this number has */
     } loss;
     uint64_t entries_sent;
     struct platform_counters counters;
@@ -475,7 +476,9 @@ static void note_repaired(void *context, uint32_t view)
     c->repaired = view;
     for (unsigned s = 0; s < sim.shards; s++)
         if (c->reactor[s]->repaired < c->repaired) c->repaired = c->reactor[s]->repaired;
-    if (sim.hooks.repaired) sim.hooks.repaired(r->number, r->node, sim.loss.left == 0);
+    bool is_first = sim.loss.repaired[r->number] < view;
+    sim.loss.repaired[r->number] = view;
+    if (sim.hooks.repaired) sim.hooks.repaired(r->number, r->node, is_first);
 }
 
 static void deliver(struct reactor *r, unsigned from)

@@ -57,8 +57,8 @@ struct platform_hooks {
     void (*lost)(unsigned node);
     /* An entry that was sent will never arrive. */
     void (*dropped)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
-    /* A shard's repair is over; with it, if `all`, those of all shards. */
-    void (*repaired)(unsigned shard, unsigned node, bool all);
+    /* A shard's repair is over; is_first: of those of its number. */
+    void (*repaired)(unsigned shard, unsigned node, bool is_first);
 };
 
 /* Draws the network's nature. */
