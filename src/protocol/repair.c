@@ -231,8 +231,10 @@ static void decide(struct shard *s)
 
 /* ---- it is over ---- */
 
-static void serve_parked(struct shard *s, struct record *r)
+/* What has happened to the key since has been looked at by nobody. */
+static void goes_on(struct shard *s, struct record *r)
 {
+    shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
     if (r->parked) parked_serve_anew(s, r);
 }
 
@@ -242,7 +244,8 @@ static void end(struct shard *s)
     s->failure = 0;
     hold_credit(s, false);
     if (s->replicas->orphans == 0) clocks_have_no_orphans(s);
-    each_record(s, serve_parked);
+    each_record(s, goes_on);
+    woken_consider(s);
     for (unsigned n = 0; n < s->nodes; n++) {
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;

@@ -140,12 +140,6 @@ static void note_owner(struct key_history *k, uint64_t term, unsigned owner)
     k->term = term;
 }
 
-/* The least term in which the node may give the row away. */
-static uint64_t next_term(const struct key_history *k, unsigned node, locus_key key)
-{
-    uint64_t first = (uint64_t)platform_view(node, shard_of(key)) << VIEW_TERM_BITS;
-    return k->term + 1 > first ? k->term + 1 : first;
-}
 
 /* Nobody had the row any more: its home has it now, or says who does. */
 static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t term)
@@ -196,7 +190,7 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
     if (known < 0 && owner == node && goes_on_in_view(key, node, term)) return;
     /* it was given to a node to which there was no link any more */
     if (known < 0 && platform_is_lost(owner) && owner_of_term(k, k->term) == (int)node &&
-        term == next_term(k, node, key)) {
+        term == k->term + 1) {
         note_owner(k, term, owner);
         lose_row(key);
         return;
@@ -220,7 +214,7 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
         begin_anew(e->key, from, e->owner, e->term);
         return;
     }
-    if (e->term != k->term + 1 && e->term != next_term(k, from, e->key))
+    if (e->term != k->term + 1)
         report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,
                     from, e->term, k->term);
     else if (owner != (int)from)
@@ -625,8 +619,6 @@ static void settle(locus_key key)
                                         row_ref_at((unsigned)owner, key));
         if (l.term != k->term || owner_of_term(k, l.term) != owner)
             begin_anew(key, (unsigned)owner, (unsigned)owner, l.term);
-    } else if (t.rows == 0) {
-        report_fail(key, "the loss is repaired, and nobody has it");
     }
     k->terms[0] = 1;
     k->owner[0][0] = (uint16_t)home_at(0, key);
@@ -873,6 +865,9 @@ static void print_at(unsigned node, locus_key key)
     if (r && (r->registered || r->sync || r->version || r->holders))
         printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", registered" : "",
                r->sync ? ", a sync is in flight" : "", r->version, r->holders);
+    if (r && (r->is_later || r->is_unsent || r->queued || r->set != REQUEST_NOWHERE))
+        printf("; later %u, unsent %u, queued %u%s", r->is_later, r->is_unsent, r->queued,
+               r->set == REQUEST_NOWHERE ? "" : ", a set waits");
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");
