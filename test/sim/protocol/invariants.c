@@ -210,9 +210,13 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
     struct key_history *k = &world.key[e->key];
     int owner = owner_of_term(k, k->term);
     if (k->term == 0 && is_home(from, e->key)) owner = (int)from;
-    if (owner != (int)from && k->is_lost) {
+    if (e->flags & WIRE_BEGIN) { /* a replica becomes the row */
         begin_anew(e->key, from, e->owner, e->term);
         return;
+    }
+    if (owner != (int)from && k->is_lost) { /* its home had it anew, for no time */
+        begin_anew(e->key, from, from, e->term - 1);
+        owner = (int)from;
     }
     if (e->term != k->term + 1)
         report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,

@@ -470,6 +470,7 @@ static void note_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
     struct cluster *c = joined[r->node];
+    entry_is_complete(r);
     if (view != r->view || sim.loss.left == 0 || !repair_is_over(&r->shard)) abort();
     sim.loss.left--;
     r->repaired = view;
