@@ -20,8 +20,8 @@ enum { VIEWS_MAX = 4, TERMS_MAX = 4096, VIEW_TERM_BITS = 30 };
 
 struct key_history {
     uint64_t term; /* of the ownership that was given away last */
-    /* The row was lost with a node, and not all have repaired that; the last home that is lost */
-    bool is_lost;
+    /* The row was lost with a node, and nobody has repaired that; somebody has another one */
+    bool is_lost, has_begun;
     unsigned terms[VIEWS_MAX]; /* known of each view */
     /* by nodes as their workers said; what was ever taken back */
     bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
@@ -118,6 +118,7 @@ static void lose_row(locus_key key)
 {
     if (world.key[key].is_lost) return;
     world.key[key].is_lost = true;
+    world.key[key].has_begun = false;
     world.losses.rows++;
     journal_lose_row(key);
 }
@@ -158,6 +159,7 @@ static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t te
         note_owner(k, term, owner);
     else
         k->term = 0;
+    k->has_begun = true;
 }
 
 /* Before there is another term, it is its home's. */
@@ -177,6 +179,7 @@ static bool goes_on_in_view(locus_key key, unsigned node, uint64_t term)
     uint64_t first = (uint64_t)platform_view(node, shard_of(key)) << VIEW_TERM_BITS;
     if (!had_it || term != first || term <= k->term || !is_here(node, key)) return false;
     note_owner(k, term, node);
+    k->has_begun = true;
     return true;
 }
 
@@ -188,6 +191,10 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
     int known = owner_of_term(k, term);
     if (term == 0 && is_home(owner, key)) return;
     if (known < 0 && owner == node && goes_on_in_view(key, node, term)) return;
+    if (known < 0 && owner == node && k->is_lost && !k->has_begun && term > 0) {
+        begin_anew(key, node, node, term); /* and answers what was parked there */
+        return;
+    }
     /* it was given to a node to which there was no link any more */
     if (known < 0 && platform_is_lost(owner) && owner_of_term(k, k->term) == (int)node &&
         term == k->term + 1) {
@@ -618,11 +625,10 @@ static void settle(locus_key key)
     int owner = find_owner(key);
     look_at_links(key, &t);
     if (!k->is_lost) return;
-    if (owner >= 0) {
+    if (owner >= 0 && !k->has_begun) {
         struct location l = location_of(platform_shard((unsigned)owner, shard_of(key)),
                                         row_ref_at((unsigned)owner, key));
-        if (l.term != k->term || owner_of_term(k, l.term) != owner)
-            begin_anew(key, (unsigned)owner, (unsigned)owner, l.term);
+        begin_anew(key, (unsigned)owner, (unsigned)owner, l.term);
     }
     k->terms[0] = 1;
     k->owner[0][0] = (uint16_t)home_at(0, key);

@@ -442,13 +442,21 @@ static void begin_call(struct reactor *r)
     sim.calls[r->number]++;
 }
 
+/* No shard is inside a call: each row is at a node or in a frame. */
+static bool is_quiet(void)
+{
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (sim.calls[s] > 0) return false;
+    return true;
+}
+
 static void end_call(struct reactor *r)
 {
     entry_is_complete(r);
     r->is_in_call = false;
     bool settled = --sim.calls[r->number] == 0;
     if (sim.hooks.returned) sim.hooks.returned(r->number, r->node, settled);
-    if (sim.entries_sent >= sim.loss.due) lose(sim.loss.node);
+    if (sim.entries_sent >= sim.loss.due && is_quiet()) lose(sim.loss.node);
 }
 
 /* The shard hears of the loss; of what the lost node has sent it will hear nothing more. */
