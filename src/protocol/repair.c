@@ -245,6 +245,7 @@ static void end(struct shard *s)
     struct losses *l = s->losses;
     s->failure = 0;
     hold_credit(s, false);
+    origin_wake_stalled(s); /* no answer that makes room may be under way */
     if (s->replicas->orphans == 0) clocks_have_no_orphans(s);
     each_record(s, goes_on);
     woken_consider(s);

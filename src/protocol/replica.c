@@ -512,8 +512,11 @@ void replica_sync_is_lost(struct shard *s, struct record *r)
     r->is_awaited = false;
     r->sync = SYNC_NONE;
     r->registered = r->is_kept = false;
-    if (r->set != REQUEST_NOWHERE && location_of(s, shard_row_ref(s, r->index)).is_here)
+    struct location l = location_of(s, shard_row_ref(s, r->index));
+    if (r->set != REQUEST_NOWHERE && l.is_here)
         origin_set_done(s, r, true);
+    else if (r->set != REQUEST_NOWHERE && !l.is_replica)
+        origin_set_again(s, r);
     shard_wake(s, r, WOKEN_REPLICA | WOKEN_ORIGIN);
 }
 
