@@ -47,11 +47,18 @@ static void note_lost_sender(struct shard *s, struct record *r)
     shard_wake(s, r, WOKEN_ORIGIN); /* it may be empty now */
 }
 
+/* Its owner is lost, or the row was on its way to us, and is lost with who gave it if it does not come
+ * before the others are through with their first phase. */
+static bool may_be_orphan(const struct shard *s, unsigned owner)
+{
+    return owner == s->losses->lost || owner == s->rank;
+}
+
 static void offer(struct shard *s, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);
     unsigned home = loss_home(s, ref);
-    if (!r || r->owner != s->losses->lost) return;
+    if (!r || !may_be_orphan(s, r->owner)) return;
     if (home == s->rank) {
         loss_offer(s, &(struct offer){ref.index, r->term, r->version, s->rank});
         return;
@@ -126,7 +133,7 @@ static void find_orphan(struct shard *s, struct record *r)
     owner_forgets(s, r, s->losses->lost);
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
-    if (l.is_replica && l.owner == s->losses->lost) replica_is_orphaned(s, r, loss_home(s, ref));
+    if (l.is_replica && may_be_orphan(s, l.owner)) replica_is_orphaned(s, r, loss_home(s, ref));
 }
 
 static void came_here(struct shard *s, struct row_ref ref)

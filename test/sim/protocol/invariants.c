@@ -594,11 +594,15 @@ static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
 {
     const struct shard *s = platform_shard(node, shard);
     const struct peer_backlog *b = &s->backlog->peer[gone];
-    bool waits = list_length(&b->urgent) || list_length(&b->recall) || list_length(&b->lazy) ||
-                 list_length(&b->refresh) || b->is_under_way || b->owes;
-    if (waits || s->replicas->source[gone].replicas)
-        report_fail(REPORT_NO_KEY, "shard %u of node %u has something of node %u, which was lost",
-                    shard, node, gone);
+    const char *what = list_length(&b->urgent) || list_length(&b->recall) ? "syncs that wait for"
+                       : list_length(&b->lazy)                            ? "updates for"
+                       : list_length(&b->refresh)                         ? "refreshes for"
+                       : b->is_under_way || b->owes                       ? "a round to"
+                       : s->replicas->source[gone].replicas               ? "replicas of"
+                                                                          : NULL;
+    if (what)
+        report_fail(REPORT_NO_KEY, "shard %u of node %u has %s node %u, which was lost", shard,
+                    node, what, gone);
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
         struct row_ref ref = row_ref_at(node, key);
         const struct record *r = record_find(&s->records, ref.index);
