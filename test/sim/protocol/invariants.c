@@ -177,7 +177,7 @@ static bool goes_on_in_view(locus_key key, unsigned node, uint64_t term)
     struct key_history *k = &world.key[key];
     bool had_it = owner_of_term(k, k->term) == (int)node || (k->term == 0 && is_home(node, key));
     uint64_t first = (uint64_t)platform_view(node, shard_of(key)) << VIEW_TERM_BITS;
-    if (!had_it || term != first || term <= k->term || !is_here(node, key)) return false;
+    if (!had_it || term != first || term <= k->term) return false;
     note_owner(k, term, node);
     k->has_begun = true;
     return true;
@@ -258,7 +258,7 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
         world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
-    else if (e->operation != WIRE_HELD)
+    else if (e->operation != WIRE_HELD && e->operation != WIRE_OFFER)
         check_claim(e->key, e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
