@@ -10,6 +10,8 @@
 #include "cables.h"
 #include "team.h"
 
+#include "common/folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,8 +31,12 @@ static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
 struct shared {
     int begun[NODES_MAX][KEYS]; /* atomic */
-    int home[KEYS];             /* at the beginning */
-    int must_end;               /* atomic */
+    int missing[NODES_MAX][KEYS];
+    int home[KEYS]; /* at the beginning */
+    int must_end;   /* atomic */
+    /* in which the lost node ends while all others quiesce; 0: at any time */
+    int last_phase;
+    char folder[FOLDER_PATH_BYTES]; /* of checkpoints; "": none */
 };
 
 /* ---- a node ---- */
@@ -40,8 +46,8 @@ struct node {
     struct shared *shared;
     int rank;
     unsigned lost; /* a bit each: those that are to be lost */
-    int missing[KEYS];
-    int settled; /* the phase whose sum was the first without those that are lost; 0: none */
+    int *missing;  /* its part */
+    int settled;   /* the phase whose sum was the first without those that are lost; 0: none */
 };
 
 static bool is_lost(const struct node *n, int rank)
@@ -131,6 +137,12 @@ static void work(struct seat *s)
     WORKS(locus_wait_all(s->worker));
 }
 
+/* Rows that are lost may have been so just after they were looked at. */
+static bool is_settled(const struct node *n, int phase)
+{
+    return n->settled && phase > n->settled + !n->shared->last_phase;
+}
+
 /* All have quiesced, and nobody writes. Returns how many rows lack anything. */
 static int check_rows(struct seat *s, int phase)
 {
@@ -147,8 +159,8 @@ static int check_rows(struct seat *s, int phase)
             for (int rank = 0; rank < s->team->nodes; rank++)
                 begun += __atomic_load_n(&n->shared->begun[rank][key], __ATOMIC_SEQ_CST);
             int missing = begun - (int)rows[i * LENGTH];
-            bool changes = n->settled && phase > n->settled + 1 && missing != n->missing[key];
-            if (missing < 0 || changes || (missing > 0 && is_safe(n, (locus_key)key)))
+            if (missing < 0 || (missing != n->missing[key] && is_settled(n, phase)) ||
+                (missing > 0 && is_safe(n, (locus_key)key)))
                 test_fail(__FILE__, __LINE__, "node %d, phase %d: row %d lacks %d of %d, before %d",
                           s->rank, phase, key, missing, begun, n->missing[key]);
             n->missing[key] = missing;
@@ -156,6 +168,31 @@ static int check_rows(struct seat *s, int phase)
         }
     }
     return lacking;
+}
+
+/* One of its workers does not come to this quiesce. */
+static void end_in_quiesce(struct seat *s)
+{
+    if (s->id == 0) WORKS(locus_quiesce(s->worker));
+    sleep_s(seat_random(s, 100) * 2e-4);
+    raise(SIGKILL);
+}
+
+/* Of one that nobody disturbs all see the same. */
+static void compare_with_rank_0(const struct node *n, int phase)
+{
+    for (int key = 0; key < KEYS && n->rank > 0; key++)
+        if (n->missing[key] != n->shared->missing[0][key])
+            test_fail(__FILE__, __LINE__, "phase %d: node %d lacks %d of row %d, node 0 %d", phase,
+                      n->rank, n->missing[key], key, n->shared->missing[0][key]);
+}
+
+/* What was saved is what was there, whoever is lost meanwhile. */
+static void save_and_restore(struct seat *s)
+{
+    const struct node *n = s->team->shared;
+    WORKS(locus_checkpoint(s->worker, n->shared->folder));
+    WORKS(locus_restore(s->worker, n->shared->folder));
 }
 
 /* Phases of work until the parent says so. */
@@ -166,8 +203,10 @@ static void live(struct seat *s)
     for (int rank = 0; rank < s->team->nodes; rank++) living -= is_lost(n, rank);
     for (int phase = 1, ends = 0; !ends; phase++) {
         work(s);
+        if (is_lost(n, n->rank) && phase == n->shared->last_phase) end_in_quiesce(s);
         WORKS(locus_quiesce(s->worker));
         int lacking = s->id == 0 ? check_rows(s, phase) : 0;
+        if (*n->shared->folder && phase % 3 == 0) save_and_restore(s);
         bool is_chair = s->rank == 0 && s->id == 0;
         double sum[2] = {1, is_chair && __atomic_load_n(&n->shared->must_end, __ATOMIC_SEQ_CST)};
         WORKS(locus_sum(s->worker, sum, 2));
@@ -176,6 +215,7 @@ static void live(struct seat *s)
         CHECK(seats % WORKERS == 0 && seats >= living * WORKERS && seats <= s->seats);
         if (lacking) CHECK(seats < s->seats);
         if (s->id == 0 && !n->settled && seats == living * WORKERS) n->settled = phase;
+        if (s->id == 0 && n->shared->last_phase) compare_with_rank_0(n, phase);
         if (is_chair) parent_tell("phase %d %d %d", phase, seats / WORKERS, lacking);
         WORKS(locus_barrier(s->worker));
     }
@@ -206,6 +246,7 @@ ROLE(survive_node)
              8);
     n.shared = mmap(NULL, sizeof *n.shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CHECK(n.shared != MAP_FAILED);
+    n.missing = n.shared->missing[n.rank];
     char listen[ADDRESS_BYTES];
     snprintf(listen, sizeof listen, "10.77.0.%d", n.rank + 1);
     if (strcmp(host, "-") != 0) cables_enter(host);
@@ -231,6 +272,8 @@ struct scenario {
     enum end end;
     unsigned lost;
     double when_s; /* after all are ready */
+    int last_phase;
+    bool saves;
     /* filled in */
     struct child child[NODES_MAX];
     struct shared *shared;
@@ -255,6 +298,8 @@ static void start(struct scenario *s)
     close(file);
     s->shared = mmap(NULL, sizeof *s->shared, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
     CHECK(s->shared != MAP_FAILED);
+    s->shared->last_phase = s->last_phase;
+    if (s->saves) folder_new(s->shared->folder);
     if (is_cut) cables_lay(&s->cables, s->nodes);
     for (int i = 0; i < s->nodes; i++)
         child_start(&s->child[i], "survive_node", "%d %d %d %d %u %g %s %s", s->fd, s->nodes, i,
@@ -280,6 +325,7 @@ static void await_phases(struct scenario *s, int nodes)
             test_fail(__FILE__, __LINE__, "node 0 says: %s", line);
         CHECK(met >= nodes);
         since += met == nodes;
+        if (s->last_phase) CHECK((met == nodes) == (phase >= s->last_phase));
     }
     printf("%d nodes go on: in phase %d %d rows lack something\n", nodes, phase, lacking);
 }
@@ -315,7 +361,7 @@ static void lose(struct scenario *s)
     for (int rank = s->nodes - 1; rank > 0; rank--) {
         if (!loses(s, rank)) continue;
         sleep_s(s->when_s);
-        end_node(s, rank);
+        if (!s->last_phase) end_node(s, rank);
         await_phases(s, --left);
     }
     finish(s);
@@ -334,6 +380,33 @@ TEST(survive, node_is_killed_at_any_moment)
                              .technique = techniques[i % 3],
                              .lost = 1u << (1 + (unsigned)rand_r(&seed) % ((unsigned)nodes - 1)),
                              .when_s = (double)(rand_r(&seed) % 1000) * 4e-4};
+        lose(&s);
+    }
+}
+
+TEST(survive, node_is_killed_while_the_others_quiesce)
+{
+    unsigned seed = (unsigned)getpid();
+    printf("seed %u\n", seed);
+    for (int i = 0; i < 6; i++) {
+        struct scenario s = {.nodes = 3 + i % 2,
+                             .technique = techniques[i % 3],
+                             .lost = 1u << (1 + (unsigned)rand_r(&seed) % 2),
+                             .last_phase = 1 + rand_r(&seed) % 8};
+        lose(&s);
+    }
+}
+
+TEST(survive, node_is_killed_while_rows_are_saved_and_restored)
+{
+    unsigned seed = (unsigned)getpid();
+    printf("seed %u\n", seed);
+    for (int i = 0; i < 6; i++) {
+        struct scenario s = {.nodes = 3,
+                             .technique = techniques[i % 3],
+                             .lost = 1u << (1 + (unsigned)rand_r(&seed) % 2),
+                             .when_s = (double)(rand_r(&seed) % 1000) * 1e-4,
+                             .saves = true};
         lose(&s);
     }
 }
