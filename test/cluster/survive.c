@@ -1,11 +1,12 @@
 /*
- * A node is lost, and the others go on (LOCUS_LAB=survives=1): killed, stopped, or cut off, at any moment while all push, pull, intend and localize. Nobody hangs, no call of
- * theirs fails, and barriers, sums and quiesces go on without it.
+ * A node is lost, and the others go on (LOCUS_LAB=survives=1): killed, stopped, or cut off, at any
+ * moment while all push, pull, intend and localize. Nobody hangs, no call of theirs fails, and
+ * barriers, sums and quiesces go on without it.
  *
  * Nodes are processes in the role `survive_node`. In memory that they share each counts the pushes
  * that it has begun, a row. After each quiesce the rows must have as much, before the loss and, but
  * for what was missing after it, from then on; and no more at any time. Rows that the lost node
- * never had lack nothing: those whose home is another, and that it never touched.
+ * neither has nor touches lack nothing.
  */
 #include "cables.h"
 #include "team.h"
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 enum { NODES_MAX = 4, WORKERS = 2, KEYS = 600, LENGTH = 12, CALL = 20, STEPS = 60, FLIGHTS = 4 };
+enum { FEW = KEYS / 10, CLOCKS = 1000000, NOT_HERE = -1 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
 /* Where nobody is stopped: whoever ends is noticed by its connections. */
@@ -32,10 +34,11 @@ static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 struct shared {
     int begun[NODES_MAX][KEYS]; /* atomic */
     int missing[NODES_MAX][KEYS];
-    int home[KEYS]; /* at the beginning */
-    int must_end;   /* atomic */
+    /* atomic: before the loss a node that is not to be lost has had it while all rested */
+    int is_at_another[KEYS];
+    int must_end; /* atomic */
     /* in which the lost node ends while all others quiesce; 0: at any time */
-    int last_phase;
+    int last_phase, quiescing;      /* atomic: workers of others that do */
     char folder[FOLDER_PATH_BYTES]; /* of checkpoints; "": none */
 };
 
@@ -63,13 +66,13 @@ static bool may_touch(const struct node *n, locus_key key)
 
 static bool is_safe(const struct node *n, locus_key key)
 {
-    return key % 3 == 0 && !is_lost(n, n->shared->home[key]);
+    return key % 3 == 0 && __atomic_load_n(&n->shared->is_at_another[key], __ATOMIC_SEQ_CST);
 }
 
 static size_t draw(struct seat *s, const struct node *n, locus_key *keys)
 {
     size_t count = 1 + seat_random(s, CALL), kept = 0;
-    unsigned among = seat_random(s, 3) ? KEYS : KEYS / 10;
+    unsigned among = seat_random(s, 3) ? KEYS : FEW;
     for (size_t i = 0; i < count; i++) {
         locus_key key = seat_random(s, among);
         if (may_touch(n, key)) keys[kept++] = key;
@@ -143,11 +146,23 @@ static bool is_settled(const struct node *n, int phase)
     return n->settled && phase > n->settled + !n->shared->last_phase;
 }
 
+/* Copies that are on this node. */
+static void look_here(struct seat *s, int here[KEYS])
+{
+    for (locus_key key = 0; key < KEYS; key++) {
+        float row[LENGTH];
+        int rc = locus_pull_local(s->worker, key, row);
+        if (rc != -EAGAIN) WORKS(rc);
+        here[key] = rc ? NOT_HERE : (int)row[0];
+    }
+}
+
 /* All have quiesced, and nobody writes. Returns how many rows lack anything. */
 static int check_rows(struct seat *s, int phase)
 {
     struct node *n = s->team->shared;
-    int lacking = 0;
+    int lacking = 0, here[KEYS];
+    look_here(s, here);
     for (locus_key first = 0; first < KEYS; first += CALL) {
         locus_key keys[CALL];
         float rows[CALL * LENGTH];
@@ -163,6 +178,8 @@ static int check_rows(struct seat *s, int phase)
                 (missing > 0 && is_safe(n, (locus_key)key)))
                 test_fail(__FILE__, __LINE__, "node %d, phase %d: row %d lacks %d of %d, before %d",
                           s->rank, phase, key, missing, begun, n->missing[key]);
+            if (n->shared->last_phase && here[key] != NOT_HERE)
+                CHECK_EQ(here[key], (int)rows[i * LENGTH]);
             n->missing[key] = missing;
             lacking += missing > 0;
         }
@@ -170,11 +187,15 @@ static int check_rows(struct seat *s, int phase)
     return lacking;
 }
 
-/* One of its workers does not come to this quiesce. */
+/* One of its workers does not come to this quiesce. The others' updates have just come, or are still
+ * under way. */
 static void end_in_quiesce(struct seat *s)
 {
+    const struct node *n = s->team->shared;
+    const int *quiescing = &n->shared->quiescing;
     if (s->id == 0) WORKS(locus_quiesce(s->worker));
-    sleep_s(seat_random(s, 100) * 2e-4);
+    AWAIT(__atomic_load_n(quiescing, __ATOMIC_SEQ_CST) == (s->team->nodes - 1) * WORKERS);
+    sleep_s(seat_random(s, 100) * 1e-5);
     raise(SIGKILL);
 }
 
@@ -195,6 +216,12 @@ static void save_and_restore(struct seat *s)
     WORKS(locus_restore(s->worker, n->shared->folder));
 }
 
+static void note_places(const struct node *n, const locus_key *owned, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        __atomic_store_n(&n->shared->is_at_another[owned[i]], 1, __ATOMIC_SEQ_CST);
+}
+
 /* Phases of work until the parent says so. */
 static void live(struct seat *s)
 {
@@ -204,7 +231,11 @@ static void live(struct seat *s)
     for (int phase = 1, ends = 0; !ends; phase++) {
         work(s);
         if (is_lost(n, n->rank) && phase == n->shared->last_phase) end_in_quiesce(s);
+        if (phase == n->shared->last_phase)
+            __atomic_fetch_add(&n->shared->quiescing, 1, __ATOMIC_SEQ_CST);
         WORKS(locus_quiesce(s->worker));
+        locus_key owned[KEYS];
+        size_t count = locus_owned(s->node, 0, owned, KEYS);
         int lacking = s->id == 0 ? check_rows(s, phase) : 0;
         if (*n->shared->folder && phase % 3 == 0) save_and_restore(s);
         bool is_chair = s->rank == 0 && s->id == 0;
@@ -214,6 +245,7 @@ static void live(struct seat *s)
         ends = sum[1] > 0;
         CHECK(seats % WORKERS == 0 && seats >= living * WORKERS && seats <= s->seats);
         if (lacking) CHECK(seats < s->seats);
+        if (seats == s->seats && !is_lost(n, n->rank)) note_places(n, owned, count);
         if (s->id == 0 && !n->settled && seats == living * WORKERS) n->settled = phase;
         if (s->id == 0 && n->shared->last_phase) compare_with_rank_0(n, phase);
         if (is_chair) parent_tell("phase %d %d %d", phase, seats / WORKERS, lacking);
@@ -221,16 +253,12 @@ static void live(struct seat *s)
     }
 }
 
-static void find_homes(struct node *n, locus *node)
-{
-    locus_key keys[KEYS];
-    size_t count = locus_owned(node, 0, keys, KEYS);
-    for (size_t i = 0; i < count; i++) n->shared->home[keys[i]] = n->rank;
-}
-
+/* All want the first rows, all the time. */
 static void begin(struct seat *s)
 {
-    if (s->id == 0) find_homes(s->team->shared, s->node);
+    const struct node *n = s->team->shared;
+    for (locus_key key = 0; key < FEW; key++)
+        if (may_touch(n, key)) WORKS(locus_intent(s->worker, &key, 1, 0, CLOCKS));
     WORKS(locus_barrier(s->worker));
     if (s->id == 0) parent_tell("ready");
     live(s);
