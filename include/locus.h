@@ -22,14 +22,15 @@
  *           is violated, or a shard has no memory for what it must remember: then with one sentence
  *           on stderr. A collective that has waited for 10 s says on stderr which nodes it waits
  *           for.
- * Threads   A locus_worker and a locus_loader are each used by one thread at a time.
- *           locus_loader_open() and locus_current_clock() may be called from any thread; everything
- *           else is thread-safe. A call needs at most 64 KiB of stack; locus_open() of a cluster
- *           also what the system needs to look up names.
+ * Threads   A locus_worker and a locus_loader are each used by one thread at a time, but
+ *           locus_loader_open() and locus_current_clock() may be called from any. Calls that take
+ *           neither are thread-safe. A call needs at most 64 KiB of stack; locus_open() of a
+ *           cluster also what the system needs to look up names.
  * Shapes    Rows are binary32 in all calls. Keys are dense: the tables lie end to end, in their
  *           order, in one key space that begins at 0. Arrays of n rows hold them one after the
- *           other without gaps; rows of different lengths may be mixed in one call. A row that was
- *           never written is zero.
+ *           other without gaps; rows of different lengths may be mixed in one call. When a call
+ *           has returned, its arrays are yours again, except those of `_async` calls. A row that
+ *           was never written is zero.
  * Memory    A row that was never touched costs none. A written row costs its values and 9 bytes on
  *           the node that owns it. In a cluster, a node that accessed or intended a row of another
  *           keeps 16 bytes for it, and 8 more once the row was copied to it or has moved; a copy
@@ -161,7 +162,8 @@ struct locus_config {
     const struct locus_table *tables; /* read by locus_open() only */
     size_t table_count;               /* at least 1 */
     unsigned workers;                 /* worker threads that will open on this node; default 1 */
-    /* shard actors of each node; 0: rank 0 chooses. Equal on all nodes */
+    /* threads of each node that manage rows and talk to the other nodes, its shards; 0: rank 0
+     * chooses. Equal on all nodes */
     unsigned shards;
     enum locus_technique technique; /* equal on all nodes */
     /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The
@@ -226,8 +228,8 @@ LOCUS_API uint32_t locus_state_length(const locus *, locus_key);
  * fastest in this way: by each node those of its own rows, many in a call. */
 LOCUS_API size_t locus_owned(locus *, locus_key from, locus_key *keys, size_t max);
 
-/* Opens a worker, with the lowest free id. Waits for the end of a collective to which all other
- * workers of the node have come; if all have closed, for the end of a quiesce of the other nodes.
+/* Opens a worker, with the lowest free id. Waits while a collective is under way to which all other
+ * workers of the node have come; if none is open here, while the other nodes quiesce.
  * -EBUSY if `workers` of the configuration are open already; -ECONNRESET if a peer was lost. */
 LOCUS_API int locus_worker_open(locus *, locus_worker **out);
 /* Waits for the worker's operations; its intents end; it counts as arrived at later collectives.
@@ -269,10 +271,10 @@ LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const f
  * Reads and writes rows with the state of their optimizer, and sets rates.
  *
  * Nodes, and workers of a node, that step copies of one row at the same time do not see each
- * other's steps until copies are synchronized. Then the changes of the values are added up (one
- * step may instead be made once more, where the row is), and the state becomes that of all steps,
- * one after the other: nothing is lost, counted twice or blown up, however many there are. All
- * calls that read or write values leave the state out, except locus_pull_state() and
+ * other's steps until copies are synchronized. Then the changes of the values are added up (a
+ * single step of a copy may instead be taken anew where the row is), and the state becomes that of
+ * all steps, one after the other: nothing is lost, counted twice or blown up, however many there
+ * are. All calls that read or write values leave the state out, except locus_pull_state() and
  * locus_set_state(), for which a row is locus_state_length() floats: the values, then the state (m
  * before v). Without an optimizer they are locus_pull() and locus_set().
  */
