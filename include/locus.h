@@ -20,17 +20,15 @@
  *           worker's handle is that of the next worker that opens with its id.
  * Output    The library never prints on stdout. It ends the process only if an internal invariant
  *           is violated, or a shard has no memory for what it must remember: then with one sentence
- *           on stderr. A collective that has waited for 10 s says on stderr which nodes it waits
- *           for.
+ *           on stderr. There a collective says after 10 s which nodes it waits for.
  * Threads   A locus_worker and a locus_loader are each used by one thread at a time, but
  *           locus_loader_open() and locus_current_clock() may be called from any. Calls that take
  *           neither are thread-safe. A call needs at most 64 KiB of stack; locus_open() of a
  *           cluster also what the system needs to look up names.
  * Shapes    Rows are binary32 in all calls. Keys are dense: the tables lie end to end, in their
  *           order, in one key space that begins at 0. Arrays of n rows hold them one after the
- *           other without gaps; rows of different lengths may be mixed in one call. When a call
- *           has returned, its arrays are yours again, except those of `_async` calls. A row that
- *           was never written is zero.
+ *           other without gaps, also rows of different lengths. When a call has returned, its
+ *           arrays are yours again, but for `_async`. A row that was never written is zero.
  * Memory    A row that was never touched costs none. A written row costs its values and 9 bytes on
  *           the node that owns it. In a cluster, a node that accessed or intended a row of another
  *           keeps 16 bytes for it, and 8 more once the row was copied to it or has moved; a copy
@@ -162,8 +160,7 @@ struct locus_config {
     const struct locus_table *tables; /* read by locus_open() only */
     size_t table_count;               /* at least 1 */
     unsigned workers;                 /* worker threads that will open on this node; default 1 */
-    /* threads of each node that manage rows and talk to the other nodes, its shards; 0: rank 0
-     * chooses. Equal on all nodes */
+    /* shards: threads of each node that manage rows; 0: rank 0 chooses. Equal on all nodes */
     unsigned shards;
     enum locus_technique technique; /* equal on all nodes */
     /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The
