@@ -292,13 +292,14 @@ ROLE(survive_node)
 
 /* ---- a cluster that loses nodes ---- */
 
-enum end { END_KILLED, END_STOPPED, END_CUT_OFF };
+enum end { END_KILLED, END_STOPPED, END_CUT_OFF, END_APART };
 
 struct scenario {
     int nodes;
     enum locus_technique technique;
     enum end end;
     unsigned lost;
+    int other;     /* with END_APART: whom it neither hears nor reaches */
     double when_s; /* after all are ready */
     int last_phase;
     bool saves;
@@ -317,7 +318,7 @@ static bool loses(const struct scenario *s, int rank)
 static void start(struct scenario *s)
 {
     char address[ADDRESS_BYTES] = "10.77.0.1:7777";
-    bool is_cut = s->end == END_CUT_OFF;
+    bool is_cut = s->end >= END_CUT_OFF;
     double timeout_s = s->end != END_KILLED ? SHORT_TIMEOUT_S : LONG_TIMEOUT_S;
     if (!is_cut) address_new(address);
     int file = memfd_create("survive", MFD_CLOEXEC);
@@ -340,6 +341,8 @@ static void end_node(struct scenario *s, int rank)
 {
     if (s->end == END_STOPPED) child_signal(&s->child[rank], SIGSTOP);
     if (s->end == END_CUT_OFF) cables_pull(&s->cables, rank, true);
+    if (s->end == END_APART) cables_lose(&s->cables, rank, s->other, true);
+    if (s->end == END_APART) cables_lose(&s->cables, s->other, rank, true);
     if (s->end == END_KILLED) child_signal(&s->child[rank], SIGKILL);
 }
 
@@ -369,19 +372,20 @@ static void finish(struct scenario *s)
     for (int i = 0; i < s->nodes; i++) {
         struct child *c = &s->child[i];
         if (!loses(s, i)) child_wait(c);
-        if (loses(s, i) && s->end == END_STOPPED) {
-            child_signal(c, SIGCONT);
+        if (loses(s, i) && s->end == END_KILLED) {
+            child_kill(c);
+        } else if (loses(s, i)) { /* it finds out */
+            if (s->end == END_STOPPED) child_signal(c, SIGCONT);
             child_expect(c, "closed");
             child_wait(c);
         }
-        if (loses(s, i) && s->end != END_STOPPED) child_kill(c);
     }
-    if (s->end == END_CUT_OFF) cables_remove(&s->cables);
+    if (s->end >= END_CUT_OFF) cables_remove(&s->cables);
     munmap(s->shared, sizeof *s->shared);
     close(s->fd);
 }
 
-/* One after the other. */
+/* One node after the other. */
 static void lose(struct scenario *s)
 {
     int left = s->nodes;
@@ -393,6 +397,19 @@ static void lose(struct scenario *s)
         await_phases(s, --left);
     }
     finish(s);
+}
+
+/* In several clusters at once: they wait, mostly. */
+static void lose_last(struct scenario *s, int count)
+{
+    for (int i = 0; i < count; i++) {
+        s[i].nodes = 3;
+        s[i].lost = 1u << 2;
+        start(&s[i]);
+    }
+    for (int i = 0; i < count; i++) end_node(&s[i], 2);
+    for (int i = 0; i < count; i++) await_phases(&s[i], 2);
+    for (int i = 0; i < count; i++) finish(&s[i]);
 }
 
 static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE, LOCUS_REPLICATE};
@@ -445,16 +462,17 @@ TEST(survive, two_nodes_are_killed_one_after_the_other)
     lose(&s);
 }
 
-/* It finds out when it goes on, and ends. */
 TEST(survive, node_is_stopped_for_longer_than_the_time_out)
 {
-    struct scenario s = {.nodes = 3, .end = END_STOPPED, .lost = 1u << 2, .when_s = 0.2};
-    lose(&s);
+    struct scenario s = {.end = END_STOPPED};
+    lose_last(&s, 1);
 }
 
+/* From all others, from rank 0, or from another one. */
 TEST(survive, node_is_cut_off)
 {
-    struct scenario s = {.nodes = 3, .end = END_CUT_OFF, .lost = 1u << 1, .when_s = 0.2};
+    struct scenario s[] = {
+        {.end = END_CUT_OFF}, {.end = END_APART}, {.end = END_APART, .other = 1}};
     cables_need();
-    lose(&s);
+    lose_last(s, 3);
 }
