@@ -264,9 +264,26 @@ static void begin(struct seat *s)
     live(s);
 }
 
+/* One sentence for each that is lost. */
+static void check_sentences(const struct node *n, const char *said)
+{
+    char names[32];
+    int count = 0;
+    for (const char *at = said; (at = strstr(at, " goes on after ")); at++) count++;
+    for (int rank = 0; rank < n->team.nodes; rank++) {
+        if (!is_lost(n, rank)) continue;
+        snprintf(names, sizeof names, "locus: node %d (", rank);
+        CHECK_STR(said, names);
+        count--;
+    }
+    CHECK_EQ(count, 0);
+}
+
 ROLE(survive_node)
 {
     static struct node n;
+    char *said;
+    size_t bytes;
     int fd, technique;
     char host[64];
     CHECK_EQ(sscanf(arguments, "%d %d %d %d %u %lf %31s %63s", &fd, &n.team.nodes, &n.rank,
@@ -286,7 +303,14 @@ ROLE(survive_node)
     n.team.technique = (enum locus_technique)technique;
     n.team.lab = "survives=1";
     n.team.shared = &n;
+    FILE *before = stderr;
+    stderr = open_memstream(&said, &bytes); /* test_fail() does not use it */
     team_run_node(&n.team, n.rank, begin);
+    fclose(stderr);
+    stderr = before;
+    fputs(said, stderr);
+    check_sentences(&n, said);
+    free(said);
     parent_tell("closed");
 }
 
