@@ -211,9 +211,12 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .lost = c->lost,
                               .repaired = c->repaired,
                               .context = c->context};
-        r->platform = (struct platform){
-            r, platform_entry, platform_complete, platform_now_ns, platform_cpu_ns,
-            platform_repaired};
+        r->platform = (struct platform){r,
+                                        platform_entry,
+                                        platform_complete,
+                                        platform_now_ns,
+                                        platform_cpu_ns,
+                                        platform_repaired};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }

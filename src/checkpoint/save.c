@@ -120,9 +120,11 @@ static int write_part(struct save *s)
 static int read_parts(const struct save *s, struct manifest *all)
 {
     int rc = describe(s, all);
-    for (int rank = 0; rank < s->stages.worker->node->size && rc == 0; rank++) {
+    const locus *n = s->stages.worker->node;
+    for (int rank = 0; rank < n->size && rc == 0; rank++) {
         struct manifest part;
         char path[SERIES_PATH];
+        if (n->cluster && cluster_has_lost(n->cluster, (unsigned)rank)) continue;
         rc = part_path(s, rank, path);
         if (rc == 0) rc = manifest_read(&part, FILES_HERE, path, NULL);
         if (rc) break;

@@ -35,7 +35,7 @@ struct member {
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
     bool is_lost;      /* and the others have survived that */
     bool is_repairing; /* has yet to say that it is through with that */
-    struct word said; /* when it arrived */
+    struct word said;  /* when it arrived */
 };
 
 struct members {

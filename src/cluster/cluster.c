@@ -11,6 +11,7 @@
 #include "store/keyspace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,8 @@ struct cluster {
     unsigned lost_rank;
     char loss[LOSS_BYTES]; /* the sentence */
     struct {
-        uint32_t repaired;     /* the last one that is over */
-        unsigned shards;       /* that are not through with it */
+        uint32_t repaired; /* the last one that is over */
+        unsigned shards;   /* that are not through with it */
         uint64_t began_ns;
         uint64_t from_replicas, zeros; /* rows, of all losses before */
         char loss[LOSS_BYTES];
@@ -145,14 +146,13 @@ static void report_repair(struct cluster *c)
 {
     struct shard_counters all = {0};
     double seconds = (double)(time_now_ns() - c->view.began_ns) / 1e9;
-    for (unsigned s = 0; s < c->shards; s++)
-        shard_add_counters(reactor_shard(c->reactor[s]), &all);
+    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(reactor_shard(c->reactor[s]), &all);
+    uint64_t from_replicas = all.rows_from_replicas - c->view.from_replicas;
+    uint64_t zeros = all.rows_lost - c->view.zeros;
     fprintf(stderr,
-            "locus: %s: node %d goes on after %.3f s; it gave %llu of the lost rows the values of a "
-            "replica, and %llu zeros\n",
-            c->view.loss, c->rank, seconds,
-            (unsigned long long)(all.rows_from_replicas - c->view.from_replicas),
-            (unsigned long long)(all.rows_lost - c->view.zeros));
+            "locus: %s; node %d goes on after %.3f s: of the lost rows whose home it is now, "
+            "%" PRIu64 " have the values of a replica, and %" PRIu64 " are zeros\n",
+            c->view.loss, c->rank, seconds, from_replicas, zeros);
     c->view.from_replicas = all.rows_from_replicas;
     c->view.zeros = all.rows_lost;
 }

@@ -189,7 +189,8 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
     r->cluster.address = calloc(r->size, sizeof *r->cluster.address);
     r->cluster.workers = calloc(r->size, sizeof *r->cluster.workers);
     r->is_lost = calloc(r->size, sizeof *r->is_lost);
-    if (r->cluster.address && r->cluster.workers && r->is_lost && secret_copy(&r->secret, c->secret) == 0)
+    if (r->cluster.address && r->cluster.workers && r->is_lost &&
+        secret_copy(&r->secret, c->secret) == 0)
         return r;
     rendezvous_free(r);
     return NULL;

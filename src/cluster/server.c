@@ -28,8 +28,8 @@ struct server {
     struct verdict verdict;
     enum state state; /* once the admission is complete */
     unsigned arrived, absent, leaving;
-    bool survives, is_open; /* a barrier was released: the first is that all have opened */
-    uint32_t view, met_view; /* counts the losses survived; those before the last barrier */
+    bool survives, is_open;   /* a barrier was released: the first is that all have opened */
+    uint32_t view, met_view;  /* counts the losses survived; those before the last barrier */
     unsigned lost, repairing; /* members */
 
     struct reminder barrier, leave;

@@ -84,9 +84,9 @@ struct link {
 
     unsigned char *buffer; /* two frames */
     size_t head, tail;
-    bool receiving; /* a receive is under way: the kernel has the buffer */
+    bool receiving;  /* a receive is under way: the kernel has the buffer */
     bool is_dropped; /* its peer is no member any more */
-    bool more;      /* when the last one ended, the socket had more bytes */
+    bool more;       /* when the last one ended, the socket had more bytes */
     uint64_t sequence_in;
 
     enum link_agreement agreement;

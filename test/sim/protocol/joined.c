@@ -70,6 +70,12 @@ uint32_t cluster_repaired(struct cluster *c)
     return c->repaired;
 }
 
+bool cluster_has_lost(struct cluster *c, unsigned rank)
+{
+    (void)c, (void)rank;
+    return false;
+}
+
 int cluster_loss(struct cluster *c)
 {
     return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;
