@@ -232,6 +232,44 @@ TEST(repair, replica_of_a_row_that_was_never_written_forgets_what_was_lost)
     CHECK_EQ(value_at(w, 2, key), 1);
 }
 
+/* The home has a hint, and no replica. */
+TEST(repair, replica_becomes_the_row_by_way_of_a_home_that_has_none)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 4);
+    locus_key key = world_key(w, 0);
+    world_run(w, 0, REQUEST_SET, key, 7);
+    for (unsigned n = 1; n < 4; n++) {
+        world_intend(w, n, 0, key, 0, 1000);
+        world_deliver_all(w);
+    }
+    CHECK_EQ(world_known(w, 0, key).owner, 1);
+    lose(w, 1, 1);
+    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
+    CHECK(world_is_replica(w, 3, key));
+}
+
+/* The version that a push waits for was of the lost owner's counting. */
+TEST(repair, push_that_its_replica_lacks_is_done)
+{
+    static struct call push;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
+    locus_key key = world_key(w, 1);
+    world_intend(w, 1, 0, key, 0, 1000);
+    world_intend(w, 0, 0, key, 0, 1000);
+    world_ask(w, &push, 0, 0, REQUEST_PUSH, key, 1);
+    world_travel(w, "01");
+    world_intend(w, 2, 0, key, 0, 1000);
+    world_travel(w, "212"); /* with the push */
+    world_travel(w, "10");  /* without it */
+    CHECK(world_is_replica(w, 0, key) && push.request.busy);
+    world_lose(w, 1);
+    begin(w, 0, 1, 1);
+    begin(w, 2, 1, 1);
+    finish(w);
+    CHECK(!push.request.busy);
+}
+
 /* ---- what was under way ---- */
 
 TEST(repair, requests_that_went_down_with_the_node_are_asked_again)
