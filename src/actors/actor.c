@@ -243,7 +243,7 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
                         const void *body)
 {
     if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
-    if (f->view != s->store->home.view) return "a frame of another cluster view";
+    if (f->membership != s->store->home.membership) return "a frame of another membership";
     if (s->wrong[peer]) return s->wrong[peer];
     struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);

@@ -167,7 +167,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                       .entry_bytes_max = shard_entry_bytes_max(store),
                                       .peer_timeout_s = c->peer_timeout_s,
                                       .queued_max = shard_memory_max(store),
-                                      .view = store->home.view,
+                                      .membership = store->home.membership,
                                       .is_common = !c->plan->lab.is_tcp_only};
     rc = uring_init(&r->uring, &ring);
     if (rc) return rc;

@@ -164,9 +164,10 @@ static void tell_accused(struct link *l)
     struct {
         struct wire_frame header;
         char reason[LOST_TEXT_MAX];
-    } last = {
-        .header = {
-            .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_LOST, .view = l->all->view}};
+    } last = {.header = {.magic = WIRE_MAGIC,
+                         .version = WIRE_VERSION,
+                         .kind = WIRE_LOST,
+                         .membership = l->all->membership}};
     size_t length = strnlen(l->reason, LOST_TEXT_MAX);
     if (l->culprit != l->peer || l->said_bye || !next_sequence(l, &last.header.sequence)) return;
     last.header.lost = l->peer;
@@ -222,7 +223,7 @@ static void seal(struct link *l, struct outgoing *o, enum wire_kind kind, unsign
         .kind = (uint16_t)kind,
         .body_bytes = (uint32_t)(o->bytes - sizeof(struct wire_frame)),
         .count = o->count,
-        .view = l->all->view,
+        .membership = l->all->membership,
         .lost = lost,
         .sequence = l->sequence_out++,
     };

@@ -44,8 +44,8 @@ struct links {
     unsigned nodes;
     /* of all of them together; more than `queued_max`: those that have more than their part fail */
     size_t queued_bytes, queued_max;
-    uint32_t view;      /* the cluster's, for the headers of frames */
-    size_t frame_bytes; /* of the largest frame, header included */
+    uint32_t membership; /* in the headers of frames */
+    size_t frame_bytes;  /* of the largest frame, header included */
     uint64_t timeout_ns, heartbeat_ns;
     uint64_t now_ns;               /* of the latest poll or tick */
     bool all_run;                  /* every node has started, and speaks */

@@ -140,7 +140,7 @@ int uring_init(struct uring **out, const struct uring_config *c)
     links_init(&u->links, &c->events, c->nodes, c->entry_bytes_max, c->peer_timeout_s);
     if (c->queued_max) u->links.queued_max = c->queued_max;
     if (c->is_common && !common_place(u->links.place)) *u->links.place = '\0';
-    u->links.view = c->view;
+    u->links.membership = c->membership;
     u->rank = c->rank;
     u->link = calloc(c->nodes, sizeof(struct link *));
     int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", c->nodes);

@@ -30,7 +30,7 @@ struct uring_config {
     /* What may wait to be sent on all links together: beyond that each link fails that has more than
      * its part of it, in equal parts. 0: there is no such bound. */
     size_t queued_max;
-    uint32_t view;  /* of the cluster, that frames carry */
+    uint32_t membership; /* in the headers of frames */
     bool is_common; /* links to nodes of this host go through common memory, if there is some */
     unsigned first_setup; /* without the newest kernels' ways of setting up a ring; for tests */
 };

@@ -43,10 +43,10 @@ struct wire_frame {
     uint16_t version;
     uint16_t kind; /* enum wire_kind */
     uint32_t body_bytes;
-    uint32_t count;    /* entries */
-    uint32_t view;     /* the cluster view by which the sender computes homes */
-    uint32_t lost;     /* WIRE_LOST: the failed node */
-    uint64_t sequence; /* frames of this direction of this link, from 0 */
+    uint32_t count;      /* entries */
+    uint32_t membership; /* by which the sender computes homes (keyspace.h) */
+    uint32_t lost;       /* WIRE_LOST: the failed node */
+    uint64_t sequence;   /* frames of this direction of this link, from 0 */
     uint64_t unused;
 };
 static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");

@@ -120,13 +120,13 @@ unsigned keyspace_shards_needed(const struct locus_table *, size_t count);
  * the nodes in turn. So neighbours, which are often hot together, have different homes. The home
  * keys of a node have dense numbers, which are their slots. All other keys have dense numbers, too,
  * for their replicas, which take two slots each. The nodes agree on the table of buckets when they
- * join, under a view number. Each partition begins at another bucket, so that small ones do not all
+ * join. Each partition begins at another bucket, so that small ones do not all
  * begin at node 0.
  */
 enum { HOME_BUCKETS = 4096, HOME_ELSEWHERE_BIT = 15, HOME_ELSEWHERE = 1 << HOME_ELSEWHERE_BIT };
 
 struct home {
-    uint32_t view;
+    uint32_t membership; /* the number of this agreement: a frame of another one is refused */
     unsigned nodes;
     unsigned rank;     /* ours */
     uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */

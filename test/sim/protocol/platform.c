@@ -229,7 +229,7 @@ static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
     if (!f) abort();
     *f = (struct platform_frame){
         .capacity = capacity,
-        .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view}};
+        .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .membership = s->home.membership}};
     return f;
 }
 
