@@ -408,9 +408,9 @@ void reactor_post(struct reactor *r, struct request *request)
     stir(r);
 }
 
-int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
+int reactor_snapshot(struct reactor *r, uint64_t index, struct key_snapshot *out)
 {
-    shard_look(&r->shard, index, out);
+    shard_snapshot(&r->shard, index, out);
     return 0;
 }
 

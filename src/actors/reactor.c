@@ -31,7 +31,7 @@ struct inbox {
  * or because it has waited too long, owns it. */
 struct question {
     uint64_t index;
-    struct key_look *answer;
+    struct key_snapshot *answer;
     bool is_answered; /* atomic */
 };
 
@@ -293,7 +293,7 @@ static void answer_question(struct reactor *r)
     if (!__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return;
     struct question *q = __atomic_exchange_n(&r->shared.question, NULL, __ATOMIC_ACQUIRE);
     if (!q) return;
-    shard_look(&r->shard, q->index, q->answer);
+    shard_snapshot(&r->shard, q->index, q->answer);
     __atomic_store_n(&q->is_answered, true, __ATOMIC_RELEASE);
 }
 
@@ -349,7 +349,7 @@ static void sleep_until_news(struct reactor *r)
     uint64_t until = uring_next_tick_ns(r->uring), due_ns = next_due_ns(r);
     if (due_ns < until) until = due_ns;
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
-    turn_look(&r->shared.turn);
+    turn_check(&r->shared.turn);
     if (until <= time_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
     r->until_ns = until;
     __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);
@@ -493,11 +493,11 @@ void reactor_help_end(struct reactor *r)
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }
 
-int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
+int reactor_snapshot(struct reactor *r, uint64_t index, struct key_snapshot *out)
 {
     static const struct timespec pause = {.tv_nsec = 500000};
     struct question q = {.index = index, .answer = out};
-    uint64_t until_ns = time_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
+    uint64_t until_ns = time_now_ns() + REACTOR_SNAPSHOT_S * UINT64_C(1000000000);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
     reactor_wake(r);
     while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {

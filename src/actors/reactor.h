@@ -12,8 +12,8 @@
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
  *           reactor_lose from any
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
- * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_look:
- *           REACTOR_LOOK_S
+ * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_snapshot:
+ *           REACTOR_SNAPSHOT_S
  * Life      reactor_open, reactor_start, …, reactor_stop (when no worker posts any more),
  *           reactor_fini, reactor_free
  */
@@ -95,9 +95,9 @@ struct reactor_figures {
     uint64_t sleeps, buffer_bytes;
 };
 struct reactor_figures reactor_figures(const struct reactor *);
-/* Looks at a key of this shard. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
+/* What the shard knows of a key. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
  * no time. Not during reactor_stop. */
-enum { REACTOR_LOOK_S = 2 };
-int reactor_look(struct reactor *, uint64_t index, struct key_look *);
+enum { REACTOR_SNAPSHOT_S = 2 };
+int reactor_snapshot(struct reactor *, uint64_t index, struct key_snapshot *);
 
 #endif

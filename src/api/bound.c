@@ -14,7 +14,7 @@
 
 /* ---- a cluster of one: others' clocks are all there is to wait for ---- */
 
-enum { LOOK_NS = 200000, SAY_EVERY_S = 10 };
+enum { POLL_NS = 200000, SAY_EVERY_S = 10 };
 
 struct awaited {
     const locus_worker *worker; /* who waits, */
@@ -72,7 +72,7 @@ static void wait_local(const struct awaited *a)
 /* Nobody wakes us: advancing a clock costs nothing here. */
 static void wait_local(const struct awaited *a)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const struct timespec pause = {.tv_nsec = POLL_NS};
     uint64_t began = time_now_ns();
     for (unsigned said_s = 0; !are_there(a);) {
         nanosleep(&pause, NULL);

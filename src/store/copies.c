@@ -43,7 +43,7 @@ struct suspect {
 struct copies {
     struct all_copies *all;
     const struct reader *reader;
-    enum { LOOK_EACH, LOOK_ONCE, LOOKED } look; /* which uses look at the clock */
+    enum { CHECK_EACH, CHECK_ONCE, CHECKED } age; /* which uses check how old copies are */
     directory_word **at; /* [slots] atomic; whose copies they are: NULL, nobody's */
     struct copy *copy;   /* [slots] */
     char *rows;          /* [slots], two each */
@@ -333,19 +333,19 @@ static void make(struct copies *c, struct row_ref s)
 
 void copies_use_many(struct copies *c, bool begin)
 {
-    if (c) c->look = begin ? LOOK_ONCE : LOOK_EACH;
+    if (c) c->age = begin ? CHECK_ONCE : CHECK_EACH;
 }
 
-static void look(struct copies *c)
+static void check_age(struct copies *c)
 {
     uint64_t now_ns = LOCUS_NOW_NS();
     if (now_ns - c->swept_ns >= COPIES_AGE_NS) sweep(c, now_ns);
-    if (c->look == LOOK_ONCE) c->look = LOOKED;
+    if (c->age == CHECK_ONCE) c->age = CHECKED;
 }
 
 struct copy *copies_hold(struct copies *c, struct row_ref s)
 {
-    if (c->look != LOOKED) look(c);
+    if (c->age != CHECKED) check_age(c);
     const directory_word *word = row_ref_word(s);
     unsigned slot = find(c, word);
     if (slot == COPIES_MAX) {
@@ -360,7 +360,7 @@ struct copy *copies_hold(struct copies *c, struct row_ref s)
     LOCUS_YIELD();
     if (slot_word(c, slot) == word) return copy;
     latch_give(&copy->latch); /* it was taken in the last moment */
-    if (c->look == LOOKED) c->look = LOOK_ONCE;
+    if (c->age == CHECKED) c->age = CHECK_ONCE;
     return NULL;
 }
 

@@ -4,15 +4,15 @@
 
 #include <errno.h>
 
-/* Looks, a microsecond or two at most, for the other to take the latch. */
-enum { GIVE_WAY_LOOKS = 32 };
+/* A microsecond or two at most, for the other to take the latch. */
+enum { GIVE_WAY_SPINS = 32 };
 
 void row_give_way(const directory_word *word)
 {
     directory_word free = directory_load(word);
     for (int i = 0; directory_load(word) == free && !directory_is_latched(free); i++) {
         LOCUS_YIELD();
-        if (i == GIVE_WAY_LOOKS) { /* it may wait for this very processor */
+        if (i == GIVE_WAY_SPINS) { /* it may wait for this very processor */
             sched_yield();
             return;
         }

@@ -115,7 +115,7 @@ static void end_to_help(struct waiter *w)
     w->helps = NULL;
 }
 
-static void look_again(const struct waiter *w)
+static void spin_once(const struct waiter *w)
 {
     if (w->helps && reactor_help(w->helps)) return;
     if (w->yields)
@@ -131,7 +131,7 @@ static bool spin_until(const struct waiter *w, bool (*condition)(const void *), 
     if (condition(a)) return true;
     uint64_t end = time_now_ns() + WAITER_SPIN_NS;
     do {
-        look_again(w);
+        spin_once(w);
         if (condition(a)) return true;
     } while (time_now_ns() < end);
     return false;

@@ -96,7 +96,7 @@ static bool is_rung(const void *unused)
 
 static void sleep_until_news(void)
 {
-    turn_look(&world.turn);
+    turn_check(&world.turn);
     if (has_news() || !lie_down()) return;
     end_to_act("the thread");
     if (turn_leave(&world.turn, !chance(4))) {

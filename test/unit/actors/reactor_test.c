@@ -267,8 +267,8 @@ TEST(reactor, waiting_worker_serves_the_shard_of_a_sleeping_thread)
     if (!is_common(p)) SKIP("these links do not go through memory");
     for (int i = 0; i < 2; i++) CHECK_EQ(pthread_create(&thread[i], NULL, push_and_help, &h[i]), 0);
     for (unsigned i = 0; __atomic_load_n(&left, __ATOMIC_ACQUIRE) > 0; i++) {
-        struct key_look look;
-        CHECK_EQ(reactor_look(p->node[i % 2].reactor, i % KEYS, &look), 0);
+        struct key_snapshot of;
+        CHECK_EQ(reactor_snapshot(p->node[i % 2].reactor, i % KEYS, &of), 0);
         reactor_wake(p->node[i % 2].reactor);
         usleep(3000);
     }
