@@ -5,8 +5,8 @@
  * A model is a set of tables; a table is a range of keys; each key has a row of floats. The
  * processes of a training job (nodes) form a cluster and share all rows: a worker (a training
  * thread) can pull, push and set any key, wherever its row is. Workers may say ahead what they
- * intend to access. The manager then moves or copies each row to the node that needs it, just in
- * time (AdaPM, Sections 3 and 4).
+ * intend to access. The manager then moves each row to the node that needs it, or copies it there
+ * (a replica), just in time (AdaPM, Sections 3 and 4).
  *
  * Errors    Functions return int: 0, or a negative errno value, unless said otherwise.
  *           locus_strerror() names the value, locus_error() is the calling thread's last full
@@ -32,11 +32,11 @@
  *           never written is zero.
  * Memory    A row that was never touched costs none. A written row costs its values and 9 bytes on
  *           the node that owns it. In a cluster, a node that accessed or intended a row of another
- *           keeps 16 bytes for it, and 8 more once the row was copied to it or has moved; a copy
- *           costs 128 bytes on both nodes, and twice the values if the row was ever written. All
- *           of this lies in arrays by key, in pages of 4 KiB: a key whose neighbours are not
- *           touched costs a page instead of its 8 or 16 bytes. Where half of the pages are in use,
- *           they become huge pages.
+ *           keeps 16 bytes for it, and 8 more once the row was replicated there or has moved; a
+ *           replica costs 128 bytes on both nodes, and twice the values if the row was ever
+ *           written. All of this lies in arrays by key, in pages of 4 KiB: a key whose neighbours
+ *           are not touched costs a page instead of its 8 or 16 bytes. Where half of the pages are
+ *           in use, they become huge pages.
  *
  * On one node all techniques are the same.
  */

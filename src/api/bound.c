@@ -106,7 +106,7 @@ static void say_others(void *context, unsigned waited_s)
             w->id, waited_s, (long long)a->clock, last, (long long)least);
 }
 
-/* Before this clock everything that was done is in the copies here. */
+/* Before this clock everything that was done is in the rows here. */
 static locus_clock fresh_clock(const locus *n)
 {
     locus_clock least = INT64_MAX;
@@ -117,7 +117,7 @@ static locus_clock fresh_clock(const locus *n)
     return least;
 }
 
-/* How far the copies are behind as the worker goes on. Without other nodes there is one copy. */
+/* How far the rows here are behind as the worker goes on. Without other nodes they are not. */
 static void count_behind(locus_worker *w)
 {
     const locus *n = w->node;

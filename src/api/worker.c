@@ -228,5 +228,5 @@ int locus_quiesce(locus_worker *w)
     if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
     if (rc || !two) return rc;
     rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
-    return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_COPIES);
+    return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_REPLICAS);
 }

@@ -206,7 +206,7 @@ static void take(struct traced *k, enum key_event_kind kind)
 {
     switch (kind) {
     case EVENT_CAME: move(k, OWNER); break;
-    case EVENT_COPIED: move(k, REPLICA); break;
+    case EVENT_REPLICATED: move(k, REPLICA); break;
     case EVENT_GAVE:
     case EVENT_DROPPED: move(k, ELSEWHERE); break;
     case EVENT_INTENDED: k->is_wanted = true; break;

@@ -82,7 +82,7 @@ static inline void fold_at(const struct partition *p, float *row, const float *o
 static inline void unlatch(struct row_ref s, directory_word w)
 {
     directory_publish(row_ref_word(s),
-                      w & DIRECTORY_COPIED ? w | DIRECTORY_LATCH : w & ~DIRECTORY_LATCH);
+                      w & DIRECTORY_HAS_COPIES ? w | DIRECTORY_LATCH : w & ~DIRECTORY_LATCH);
 }
 
 /* The word of a row that has changed. */

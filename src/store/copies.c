@@ -111,7 +111,7 @@ directory_word copies_hold_word(directory_word *word)
     for (;;) {
         directory_word w = directory_load(word);
         LOCUS_YIELD();
-        if (!directory_is_copied(w)) return 0;
+        if (!directory_has_copies(w)) return 0;
         if (w & DIRECTORY_WANTED) {
             spin_wait(&spins);
             continue;
@@ -179,7 +179,7 @@ static void end(struct row_ref s, directory_word w)
         if (slot < COPIES_MAX) w = empty_slot(&all->of[i], slot, w);
     }
     LOCUS_YIELD();
-    unlatch(s, (w & ~DIRECTORY_COPIED & ~DIRECTORY_LATCH) + DIRECTORY_VERSION_ONE);
+    unlatch(s, (w & ~DIRECTORY_HAS_COPIES & ~DIRECTORY_LATCH) + DIRECTORY_VERSION_ONE);
 }
 
 void copies_end(struct row_ref s)
@@ -430,7 +430,7 @@ void copies_begin(struct row_ref s, directory_word w)
     __atomic_store_n(&s.partition->is_array, PARTITION_NO_ARRAY, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&s.partition->copies->begun, 1, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    unlatch(s, changed(w) | DIRECTORY_COPIED);
+    unlatch(s, changed(w) | DIRECTORY_HAS_COPIES);
 }
 
 uint64_t copies_begun(const struct store *s)

@@ -5,7 +5,8 @@
  *   bit 0      latch: a writer (or a mover, or a reader after too many attempts) is at work
  *   bits 1-3   state
  *   held:      bits 4-35 the row's slot; bit 36 wanted: a thread waits for the latch; bit 37 dirty;
- *              bit 38 copied; bits 39-63 the version, which every change of the row raises
+ *              bit 38 workers have copies; bits 39-63 the version, which every change of the row
+ *              raises
  *   elsewhere: bits 4-19 the owner as far as known; bits 20-63 the term of that ownership
  *              (src/protocol/README.md)
  *
@@ -44,7 +45,7 @@ enum directory_state {
     DIRECTORY_UNTOUCHED = 0,
     DIRECTORY_ELSEWHERE = 1,
     DIRECTORY_MAIN = 2, /* the main copy is here */
-    /* a copy is here; if dirty, the next slot says what the owner does not have (row.h) */
+    /* a replica is here; if dirty, the next slot says what the owner does not have (row.h) */
     DIRECTORY_REPLICA = 3,
     DIRECTORY_EMPTY = 4,  /* the main copy is here: never written, all zeros, no memory */
     DIRECTORY_SHARED = 6, /* the main copy is here, and other nodes hold replicas */
@@ -58,7 +59,7 @@ enum directory_state {
  * (store.h). */
 #define DIRECTORY_DIRTY (UINT64_C(1) << 37)
 /* With the latch, of a row here: workers have copies of it, and nobody has its latch (copies.h). */
-#define DIRECTORY_COPIED (UINT64_C(1) << 38)
+#define DIRECTORY_HAS_COPIES (UINT64_C(1) << 38)
 #define DIRECTORY_VERSION_SHIFT 39
 #define DIRECTORY_VERSION_ONE (UINT64_C(1) << DIRECTORY_VERSION_SHIFT)
 #define DIRECTORY_VERSIONS (UINT64_C(1) << (64 - DIRECTORY_VERSION_SHIFT))
@@ -77,9 +78,9 @@ static inline bool directory_is_latched(directory_word w)
     return w & DIRECTORY_LATCH;
 }
 
-static inline bool directory_is_copied(directory_word w)
+static inline bool directory_has_copies(directory_word w)
 {
-    const directory_word all = DIRECTORY_COPIED | DIRECTORY_LATCH | DIRECTORY_HAS_ROW;
+    const directory_word all = DIRECTORY_HAS_COPIES | DIRECTORY_LATCH | DIRECTORY_HAS_ROW;
     return (w & all) == all;
 }
 
@@ -89,14 +90,14 @@ static inline bool directory_is_readable(directory_word w)
     return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH)) == DIRECTORY_HAS_ROW;
 }
 
-/* The same, and no other node has a copy. */
+/* The same, and no other node has a replica. */
 static inline bool directory_is_own(directory_word w)
 {
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH)) == DIRECTORY_MAIN << 1;
 }
 
 /* Here or a replica, written, no writer at work, and marked: the key is in the dirty set, or the
- * table has an optimizer and no other node has a copy. */
+ * table has an optimizer and no other node has a replica. */
 static inline bool directory_is_marked(directory_word w)
 {
     return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH | DIRECTORY_DIRTY)) ==

@@ -83,7 +83,7 @@ static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_ed
 static void publish_changed(struct row_ref s, directory_word w, struct copies *mine)
 {
     const directory_word *word = row_ref_word(s);
-    bool wanted = !(w & DIRECTORY_COPIED) && directory_is_wanted(word);
+    bool wanted = !(w & DIRECTORY_HAS_COPIES) && directory_is_wanted(word);
     add_if_clean(s, w);
     LOCUS_YIELD();
     if (mine && copies_contended(mine, s))
@@ -112,7 +112,7 @@ static void read_at(const struct partition *p, float *values, const float *row, 
 static int read_latched(struct row_ref s, float *values, unsigned form, struct copies *mine)
 {
     directory_word w;
-    while (directory_is_copied(w = latch_or_copied(s, mine)))
+    while (directory_has_copies(w = latch_or_copies(s, mine)))
         if (read_copy(mine, s, values)) return directory_is_replica(w);
     if (!directory_is_latched(w)) return -EAGAIN;
     LOCUS_YIELD();
@@ -140,7 +140,7 @@ int row_read_slowly(struct row_ref s, float *values, unsigned form, struct copie
             /* zero at the moment of the load, latched or not */
             read_zeros(s.partition, values, form);
             return row_ref_is_here(s, w) ? 0 : ROW_ON_REPLICA;
-        } else if (directory_is_copied(w)) {
+        } else if (directory_has_copies(w)) {
             break;
         }
         cpu_relax();
@@ -157,7 +157,7 @@ const float *row_view_slowly(const struct store *st, struct row_ref s, struct co
         /* State and slot are valid even while the key is latched. */
         *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
         if (!directory_has_row(w)) return row_ref_is_held(s, w) ? st->zeros : NULL;
-        if (!mine || !directory_is_copied(w)) return row_at(s, w);
+        if (!mine || !directory_has_copies(w)) return row_at(s, w);
         const float *copy = copies_view(mine, s);
         if (copy) return copy;
     }
@@ -307,7 +307,7 @@ static int write_slowly(struct row_ref s, const struct write *write, struct copi
     if (!mine && !sets)
         w = latch_beside(s);
     else
-        while (directory_is_copied(w = latch_or_copied(s, mine)))
+        while (directory_has_copies(w = latch_or_copies(s, mine)))
             if (add_to_copy(mine, s, write)) return directory_is_replica(w);
     return directory_is_latched(w) ? write_latched(s, w & ~DIRECTORY_LATCH, write, mine) : -EAGAIN;
 }
@@ -360,7 +360,7 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     directory_word w = directory_load(row_ref_word(s));
     /* a replica's is asked for here, taken or not */
     struct copies *waits = directory_is_latched(w) ? mine : NULL;
-    while (directory_is_copied(w = latch_or_copied(s, mine))) {
+    while (directory_has_copies(w = latch_or_copies(s, mine))) {
         struct copy *copy = copies_hold(mine, s);
         if (!copy) continue;
         const float *values = to_show(p, copies_row(mine, copy), shown);
@@ -407,7 +407,7 @@ static int edit_first(struct row_ref s, const struct row_edit *e, directory_word
 int row_edit_slowly(struct row_ref s, const struct row_edit *e, struct copies *mine)
 {
     directory_word w;
-    while (directory_is_copied(w = latch_or_copied(s, mine)))
+    while (directory_has_copies(w = latch_or_copies(s, mine)))
         if (edit_copy(mine, s, e)) return directory_is_replica(w);
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;

@@ -18,7 +18,7 @@
  *
  * With an optimizer (optimizer.h) an update is a gradient, with which the row takes a step, and the
  * next slot has the delta of a replica's steps (row_type.h). Workers read values; a row that moves
- * or is copied has its state with it.
+ * or is replicated has its state with it.
  *
  * Where several workers write a row at the same time, each has a copy of it (copies.h). So those of
  * a worker name its copies: `mine`, NULL for a worker without, and for a thread that is none.
@@ -175,7 +175,7 @@ static inline bool row_try_latch(struct row_ref s, directory_word *word, directo
     return s.partition->has_one_writer || directory_try_latch(word, w);
 }
 
-/* Does the latch suffice to change the row, because nobody need be told? No other node has a copy;
+/* Does the latch suffice to change the row, because nobody need be told? No other node has a replica;
  * or the key is in the dirty set, and what a replica was before is kept. An optimizer's rows need
  * more. */
 static inline __attribute__((always_inline)) bool row_is_told(struct row_ref s, directory_word w)
@@ -261,7 +261,7 @@ static inline __attribute__((always_inline)) void row_step_at(const struct parti
 }
 
 /* A step in place of a main copy while no writer is at work, and nobody need be told: no other node
- * has a copy, or the key is in the dirty set; false: nothing was done. */
+ * has a replica, or the key is in the dirty set; false: nothing was done. */
 static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
                                                                row_gradient_fn *gradient,
                                                                void *context, float *scratch)
@@ -412,7 +412,7 @@ void row_refresh(struct row_ref, const float *values);
 static inline bool row_is_dirty(struct row_ref s)
 {
     directory_word w = __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED);
-    bool is_held = directory_is_copied(w) ? w & DIRECTORY_WANTED : directory_is_latched(w);
+    bool is_held = directory_has_copies(w) ? w & DIRECTORY_WANTED : directory_is_latched(w);
     return is_held || w & DIRECTORY_DIRTY;
 }
 /* Takes these updates out, and leaves none. Returns the floats that it wrote: a delta, or the

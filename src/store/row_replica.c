@@ -27,7 +27,7 @@ void row_read_version(struct row_ref s, float *values, directory_word *w)
         *w = directory_load(row_ref_word(s));
         LOCUS_YIELD();
         if (!directory_is_readable(*w)) {
-            if (directory_is_copied(*w)) break;
+            if (directory_has_copies(*w)) break;
             cpu_relax();
             continue;
         }
@@ -48,7 +48,7 @@ directory_word row_word(struct row_ref s)
     unsigned spins = 0;
     for (;;) {
         directory_word w = directory_load(row_ref_word(s));
-        if (!directory_is_latched(w) || directory_is_copied(w)) return w & ~DIRECTORY_LATCH;
+        if (!directory_is_latched(w) || directory_has_copies(w)) return w & ~DIRECTORY_LATCH;
         LOCUS_YIELD();
         spin_wait(&spins);
     }
@@ -60,7 +60,7 @@ void row_share(struct row_ref s)
     bool has_row = directory_has_row(w);
     uint64_t slot = has_row ? directory_slot(w) : s.partition->zero_slot,
              version = has_row ? directory_version(w) : 1;
-    unlatch(s, directory_held(DIRECTORY_SHARED, slot, version) | (w & DIRECTORY_COPIED));
+    unlatch(s, directory_held(DIRECTORY_SHARED, slot, version) | (w & DIRECTORY_HAS_COPIES));
     row_ref_touched(s);
 }
 
@@ -71,7 +71,7 @@ void row_unshare(struct row_ref s)
         directory_publish(row_ref_word(s), directory_empty());
     else
         unlatch(s, main_word(s.partition, directory_slot(w), directory_version(w)) |
-                       (w & DIRECTORY_COPIED));
+                       (w & DIRECTORY_HAS_COPIES));
 }
 
 void row_clean(struct row_ref s)
@@ -176,7 +176,7 @@ bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
 {
     directory_word w = directory_load(row_ref_word(s));
     LOCUS_YIELD();
-    if (directory_is_copied(w)) copies_end(s);
+    if (directory_has_copies(w)) copies_end(s);
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
     if (!try_move(s, w, next)) return false;
     if (directory_has_row(w)) mover_free(m, s.partition, directory_slot(w));

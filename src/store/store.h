@@ -6,7 +6,7 @@
  * keys of a partition have consecutive indices in its shard's directory, rows of one length, and
  * one slab.
  *
- * Memory    address space at init; 8 bytes and a bit a key written, copied or moved, in pages; rows
+ * Memory    address space at init; 8 bytes and a bit a key written, replicated or moved, in pages; rows
  *           when written
  * Waiting   only in mover_wait and mover_make_room, and in mover_free if its list cannot grow
  * Life      store_open, readers and movers register, row_* by any thread, all unregister,
@@ -72,7 +72,7 @@ struct partition {
     uint64_t *moved;
     floats_add_fn *add; /* from here on, what only a push needs */
     uint64_t keys;
-    /* NULL: rows are sums of floats. With one, a main copy that no other node has a copy of is
+    /* NULL: rows are sums of floats. With one, a main copy without replicas is
      * SHARED and always dirty: so the paths for such sums do not ask. */
     struct optimizer *optimizer;
     /* four-byte words, in memory and in messages, of the values; of the values and the state; and

@@ -458,11 +458,13 @@ static void check_end(void)
         directory_word w = directory_load(row_ref_word(ref_of(key)));
         float at[CAPACITY];
         show(at, partition_row(ref_of(key).partition, directory_slot(w)));
-        MUST(!(w & DIRECTORY_COPIED) || directory_is_copied(w), "key %u has a strange word", key);
+        MUST(!(w & DIRECTORY_HAS_COPIES) || directory_has_copies(w), "key %u has a strange word",
+             key);
         check_exact(key, at, &b, "the row");
         MUST(row_read(ref_of(key), row) >= 0, "key %u is not here", key);
-        MUST(!(directory_load(row_ref_word(ref_of(key))) & (DIRECTORY_LATCH | DIRECTORY_COPIED)),
-             "key %u is still latched", key);
+        MUST(
+            !(directory_load(row_ref_word(ref_of(key))) & (DIRECTORY_LATCH | DIRECTORY_HAS_COPIES)),
+            "key %u is still latched", key);
     }
     MUST(world.writers > 1 || copies_begun(&world.store) == 0,
          "a row that one worker writes had copies");

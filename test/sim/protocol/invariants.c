@@ -310,7 +310,7 @@ static int find_owner(locus_key key)
     struct key_history *k = &world.key[key];
     for (unsigned n = 0; n < world.script->nodes; n++) {
         directory_word w = directory_load(k->word[n]);
-        if (directory_state(w) == DIRECTORY_REPLICA || directory_is_copied(w))
+        if (directory_state(w) == DIRECTORY_REPLICA || directory_has_copies(w))
             journal_key(key)->was_replicated = true;
         if (is_elsewhere(directory_state(w), n == k->owner[0])) continue;
         if (owner >= 0) report_fail(key, "nodes %d and %u both own it", owner, n);
@@ -587,7 +587,7 @@ static void end_copies(unsigned node)
 {
     for (locus_key key = 0; key < world.script->keys; key++) {
         struct row_ref ref = row_ref_at(node, key);
-        if (directory_is_copied(directory_load(row_ref_word(ref)))) copies_end(ref);
+        if (directory_has_copies(directory_load(row_ref_word(ref)))) copies_end(ref);
     }
 }
 
