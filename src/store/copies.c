@@ -112,11 +112,11 @@ directory_word copies_hold_word(directory_word *word)
         directory_word w = directory_load(word);
         LOCUS_YIELD();
         if (!directory_has_copies(w)) return 0;
-        if (w & DIRECTORY_WANTED) {
+        if (w & DIRECTORY_WAITERS) {
             spin_wait(&spins);
             continue;
         }
-        if (!__atomic_compare_exchange_n(word, &w, w | DIRECTORY_WANTED, false, __ATOMIC_ACQUIRE,
+        if (!__atomic_compare_exchange_n(word, &w, w | DIRECTORY_WAITERS, false, __ATOMIC_ACQUIRE,
                                          __ATOMIC_RELAXED))
             continue;
         FENCE(__ATOMIC_RELEASE); /* as in directory_try_latch() */
@@ -152,9 +152,9 @@ static directory_word hold_slot(const struct copies *c, unsigned slot)
  * copy may take long, and its next call comes at once. */
 static void take_first(struct copy *copy)
 {
-    __atomic_fetch_add(&copy->wanted, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&copy->waiters, 1, __ATOMIC_RELAXED);
     latch_take(&copy->latch);
-    __atomic_fetch_sub(&copy->wanted, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&copy->waiters, 1, __ATOMIC_RELAXED);
 }
 
 /* Held: the slot is nobody's any more. */
@@ -355,7 +355,7 @@ struct copy *copies_hold(struct copies *c, struct row_ref s)
     if (slot == COPIES_MAX) return NULL;
     struct copy *copy = &c->copy[slot];
     LOCUS_YIELD();
-    for (unsigned spins = 0; __atomic_load_n(&copy->wanted, __ATOMIC_RELAXED);) spin_wait(&spins);
+    for (unsigned spins = 0; __atomic_load_n(&copy->waiters, __ATOMIC_RELAXED);) spin_wait(&spins);
     latch_take(&copy->latch);
     LOCUS_YIELD();
     if (slot_word(c, slot) == word) return copy;
@@ -400,14 +400,14 @@ void copies_drain_all(const struct store *s)
 
 /* Has another worker found the same latch taken as often, a moment ago? Else the next one knows of
  * us. */
-static bool is_shared(const struct copies *c, const directory_word *word, uint64_t now_ns)
+static bool is_contended(const struct copies *c, const directory_word *word, uint64_t now_ns)
 {
     struct suspect *t = &c->all->suspect[hash_of(word) % SUSPECTS];
     latch_take(&t->latch);
-    bool shared = t->word == word && t->worker != c && now_ns - t->at_ns < FAILURES_NS;
+    bool contended = t->word == word && t->worker != c && now_ns - t->at_ns < FAILURES_NS;
     *t = (struct suspect){.latch = 1, .word = word, .worker = c, .at_ns = now_ns};
     latch_give(&t->latch);
-    return shared;
+    return contended;
 }
 
 bool copies_contended(struct copies *c, struct row_ref s)
@@ -420,7 +420,7 @@ bool copies_contended(struct copies *c, struct row_ref s)
         *f = (struct failing){.word = word, .since_ns = now_ns};
     if (++f->count < FAILURES) return false;
     f->word = NULL;
-    return is_shared(c, word, now_ns) && free_slot(c, word) < COPIES_MAX;
+    return is_contended(c, word, now_ns) && free_slot(c, word) < COPIES_MAX;
 }
 
 void copies_begin(struct row_ref s, directory_word w)

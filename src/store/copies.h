@@ -21,7 +21,7 @@
  * are used so seldom that they do not pay, and when nobody else has written the row for some
  * exchanges.
  *
- * The word has a second latch while the row has copies (its WANTED bit); who holds it may take
+ * The word has a second latch while the row has copies (its WAITERS bit); who holds it may take
  * those of copies, and never the other way round. Only its worker uses a copy, so it nearly always
  * finds the copy's latch free.
  *
@@ -52,7 +52,7 @@ struct copies;
 
 struct copy {
     int latch;
-    int wanted;         /* atomic: how many wait for it before its worker's next access */
+    int waiters;        /* atomic: how many wait for it before its worker's next access */
     bool is_dirty;      /* there are updates since the last exchange */
     uint32_t uses;      /* since then */
     uint32_t lonely;    /* exchanges one after the other without a change by anybody else */

@@ -83,14 +83,14 @@ static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_ed
 static void publish_changed(struct row_ref s, directory_word w, struct copies *mine)
 {
     const directory_word *word = row_ref_word(s);
-    bool wanted = !(w & DIRECTORY_HAS_COPIES) && directory_is_wanted(word);
+    bool awaited = !(w & DIRECTORY_HAS_COPIES) && directory_has_waiters(word);
     add_if_clean(s, w);
     LOCUS_YIELD();
     if (mine && copies_contended(mine, s))
         copies_begin(s, w);
     else
         unlatch(s, changed(w));
-    if (__builtin_expect(wanted, 0)) row_give_way(word);
+    if (__builtin_expect(awaited, 0)) row_give_way(word);
 }
 
 /* ---- reading ---- */
@@ -186,7 +186,7 @@ static void write_new(struct row_ref s, directory_word w, uint64_t slot, const s
     write_at(p, partition_row(p, slot), write, unsaid, true, draw_of(s, w));
 }
 
-/* A shared row that was never written before. */
+/* A tracked row that was never written before. */
 static void publish_first(struct row_ref s, directory_word w)
 {
     add_if_clean(s, w);
@@ -233,7 +233,7 @@ static int write_first(struct row_ref s, const struct write *write, directory_wo
     write_new(s, 0, slot, write, NULL);
     LOCUS_YIELD();
     if (s.partition->is_full)
-        publish_first(s, directory_held(DIRECTORY_SHARED, slot, 1));
+        publish_first(s, directory_held(DIRECTORY_TRACKED, slot, 1));
     else
         directory_publish(row_ref_word(s), main_word(s.partition, slot, 1));
     row_ref_touched(s);
@@ -241,7 +241,7 @@ static int write_first(struct row_ref s, const struct write *write, directory_wo
     return 0;
 }
 
-/* Latched: a shared row of zeros gets memory of its own. False: there is none. */
+/* Latched: a tracked row of zeros gets memory of its own. False: there is none. */
 static bool materialize(struct row_ref s, directory_word *w)
 {
     if (!partition_is_zeros(s.partition, *w)) return true;
@@ -254,8 +254,8 @@ static bool materialize(struct row_ref s, directory_word *w)
     return true;
 }
 
-static int write_shared(struct row_ref s, directory_word w, const struct write *write,
-                        struct copies *mine)
+static int write_tracked(struct row_ref s, directory_word w, const struct write *write,
+                         struct copies *mine)
 {
     bool replica = directory_is_replica(w);
     if (replica && row_change_sets(write->change)) {
@@ -273,8 +273,8 @@ static int write_shared(struct row_ref s, directory_word w, const struct write *
     return replica;
 }
 
-int row_write_shared(struct row_ref s, directory_word w, const float *values,
-                     enum row_change change)
+int row_write_tracked(struct row_ref s, directory_word w, const float *values,
+                      enum row_change change)
 {
     const struct partition *p = s.partition;
     if (change == ROW_ADD && p->optimizer && !p->bf16 && directory_is_own_stepped(w)) {
@@ -283,7 +283,7 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
         return 0;
     }
     const struct write write = write_of(p, values, change);
-    return write_shared(s, w, &write, NULL);
+    return write_tracked(s, w, &write, NULL);
 }
 
 /* The key is latched, and w was its word before. */
@@ -292,7 +292,7 @@ static int write_latched(struct row_ref s, directory_word w, const struct write 
 {
     if (!directory_has_row(w))
         return row_ref_is_here(s, w) ? write_first(s, write, w) : write_first_replica(s, write, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return write_shared(s, w, write, mine);
+    if (directory_state(w) != DIRECTORY_MAIN) return write_tracked(s, w, write, mine);
     LOCUS_YIELD();
     row_write_at(s, slot_row(s.partition, w), write->values, write->change);
     publish_changed(s, w, mine);
@@ -376,8 +376,8 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     return rc;
 }
 
-static int edit_shared(struct row_ref s, directory_word w, const struct row_edit *e,
-                       struct copies *mine)
+static int edit_tracked(struct row_ref s, directory_word w, const struct row_edit *e,
+                        struct copies *mine)
 {
     if (!materialize(s, &w)) {
         unlatch(s, w);
@@ -390,9 +390,9 @@ static int edit_shared(struct row_ref s, directory_word w, const struct row_edit
     return replica;
 }
 
-int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e)
+int row_edit_tracked(struct row_ref s, directory_word w, const struct row_edit *e)
 {
-    return edit_shared(s, w, e, NULL);
+    return edit_tracked(s, w, e, NULL);
 }
 
 /* What it makes of zeros is its update as well. */
@@ -412,7 +412,7 @@ int row_edit_slowly(struct row_ref s, const struct row_edit *e, struct copies *m
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w)) return edit_first(s, e, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return edit_shared(s, w, e, mine);
+    if (directory_state(w) != DIRECTORY_MAIN) return edit_tracked(s, w, e, mine);
     row_edit_latched(slot_row(s.partition, w), s.partition->length, e);
     publish_changed(s, w, mine);
     return 0;

@@ -62,8 +62,8 @@ const float *row_view_slowly(const struct store *, struct row_ref, struct copies
                              int *is_replica);
 /* The key is latched, and w was its word before: a replica, a main copy that has replicas, or one
  * that has an optimizer. */
-int row_write_shared(struct row_ref, directory_word w, const float *values, enum row_change);
-int row_edit_shared(struct row_ref, directory_word w, const struct row_edit *);
+int row_write_tracked(struct row_ref, directory_word w, const float *values, enum row_change);
+int row_edit_tracked(struct row_ref, directory_word w, const struct row_edit *);
 
 /* The row that the word names. That is nearly always the slot that follows from the key, so the
  * processor can use that address before the word arrives. The asm hides from the compiler that the
@@ -143,9 +143,9 @@ void row_give_way(const directory_word *);
 static inline void row_publish(directory_word *word, directory_word w)
 {
     LOCUS_YIELD();
-    bool wanted = directory_is_wanted(word);
+    bool awaited = directory_has_waiters(word);
     directory_publish(word, w + DIRECTORY_VERSION_ONE);
-    if (__builtin_expect(wanted, 0)) row_give_way(word);
+    if (__builtin_expect(awaited, 0)) row_give_way(word);
 }
 
 static inline __attribute__((always_inline)) void row_write_at(struct row_ref s, float *row,
@@ -180,7 +180,7 @@ static inline bool row_try_latch(struct row_ref s, directory_word *word, directo
  * more. */
 static inline __attribute__((always_inline)) bool row_is_told(struct row_ref s, directory_word w)
 {
-    return directory_is_own(w) || (directory_is_marked(w) && !s.partition->optimizer);
+    return directory_is_own(w) || (directory_is_dirty(w) && !s.partition->optimizer);
 }
 
 /* The same for such a change: only the owner sets rows. */
@@ -217,7 +217,7 @@ static inline __attribute__((always_inline)) int row_write_by(struct row_ref s, 
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_write_slowly(s, values, change, mine);
     if (__builtin_expect(!row_may_write(s, w, change), 0))
-        return row_write_shared(s, w, values, change);
+        return row_write_tracked(s, w, values, change);
     row_write_latched(s, word, w, values, change);
     return directory_is_replica(w);
 }
@@ -339,7 +339,7 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_edit_slowly(s, e, mine);
-    if (__builtin_expect(!row_is_told(s, w), 0)) return row_edit_shared(s, w, e);
+    if (__builtin_expect(!row_is_told(s, w), 0)) return row_edit_tracked(s, w, e);
     LOCUS_YIELD();
     row_edit_latched(row_at(s, w), s.partition->length, e);
     row_publish(word, w);
@@ -394,9 +394,9 @@ static inline bool row_word_is_written(struct row_ref s, directory_word w)
 }
 
 /* The main copy: from now on a change puts its key into the dirty set; no longer. */
-void row_share(struct row_ref);
-void row_unshare(struct row_ref);
-/* Called before the shard looks at a shared row that was in the dirty set: the next change puts it
+void row_track(struct row_ref);
+void row_untrack(struct row_ref);
+/* Called before the shard looks at a tracked row that was in the dirty set: the next change puts it
  * there again. */
 void row_clean(struct row_ref);
 
@@ -412,7 +412,7 @@ void row_refresh(struct row_ref, const float *values);
 static inline bool row_is_dirty(struct row_ref s)
 {
     directory_word w = __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED);
-    bool is_held = directory_has_copies(w) ? w & DIRECTORY_WANTED : directory_is_latched(w);
+    bool is_held = directory_has_copies(w) ? w & DIRECTORY_WAITERS : directory_is_latched(w);
     return is_held || w & DIRECTORY_DIRTY;
 }
 /* Takes these updates out, and leaves none. Returns the floats that it wrote: a delta, or the

@@ -33,7 +33,7 @@ static inline directory_word latch_or_copies(struct row_ref s, bool may_have)
             continue;
         }
         if (directory_is_latched(w)) {
-            directory_want(row_ref_word(s), w);
+            directory_add_waiter(row_ref_word(s), w);
             spin_wait(&spins);
             continue;
         }
@@ -110,7 +110,7 @@ static inline uint64_t fresh_version(struct partition *p)
 /* The word of a main copy without replicas (store.h). */
 static inline directory_word main_word(const struct partition *p, uint64_t slot, uint64_t version)
 {
-    return p->optimizer ? directory_held(DIRECTORY_SHARED, slot, version) | DIRECTORY_DIRTY
+    return p->optimizer ? directory_held(DIRECTORY_TRACKED, slot, version) | DIRECTORY_DIRTY
                         : directory_main(slot, version);
 }
 

@@ -54,17 +54,17 @@ directory_word row_word(struct row_ref s)
     }
 }
 
-void row_share(struct row_ref s)
+void row_track(struct row_ref s)
 {
     directory_word w = hold(s);
     bool has_row = directory_has_row(w);
     uint64_t slot = has_row ? directory_slot(w) : s.partition->zero_slot,
              version = has_row ? directory_version(w) : 1;
-    unlatch(s, directory_held(DIRECTORY_SHARED, slot, version) | (w & DIRECTORY_HAS_COPIES));
+    unlatch(s, directory_held(DIRECTORY_TRACKED, slot, version) | (w & DIRECTORY_HAS_COPIES));
     row_ref_touched(s);
 }
 
-void row_unshare(struct row_ref s)
+void row_untrack(struct row_ref s)
 {
     directory_word w = hold(s);
     if (partition_is_zeros(s.partition, w))

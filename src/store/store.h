@@ -73,7 +73,7 @@ struct partition {
     floats_add_fn *add; /* from here on, what only a push needs */
     uint64_t keys;
     /* NULL: rows are sums of floats. With one, a main copy without replicas is
-     * SHARED and always dirty: so the paths for such sums do not ask. */
+     * TRACKED and always dirty: so the paths for such sums do not ask. */
     struct optimizer *optimizer;
     /* four-byte words, in memory and in messages, of the values; of the values and the state; and
      * of a delta. Those of values that are floats, of the state and of deltas are floats. */

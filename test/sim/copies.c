@@ -363,7 +363,7 @@ static void move_one(unsigned key)
                                     : row_put(ref_of(key), row);
     MUST(rc == 0, "key %u cannot be put back", key);
     if (world.where == SHARED) {
-        row_share(ref_of(key));
+        row_track(ref_of(key));
         tell(NULL, key);
     }
     world.moves[key]++;
@@ -416,7 +416,7 @@ static void begin_row(unsigned key)
     int rc = world.where == REPLICA ? row_replicate(s, pack(stored, row))
                                     : (is_here ? row_set(s, row) : row_put(s, pack(stored, row)));
     MUST(rc == 0, "no row");
-    if (world.where == SHARED) row_share(s);
+    if (world.where == SHARED) row_track(s);
 }
 
 static void open_world(void)

@@ -119,7 +119,7 @@ static void put_node(unsigned node)
             (uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
         put_row(row);
     }
-    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED)
+    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_TRACKED)
         put(w >> 37 & 1);
     if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY)
         put_row(world_row_of(node) + LENGTH);

@@ -346,7 +346,7 @@ static void check_replicas(locus_key key, unsigned owner)
     float main[CONTENT_CAPACITY], row[CONTENT_CAPACITY];
     const struct record *o = record_of(owner, key);
     directory_word w = directory_load(row_ref_word(row_ref_at(owner, key)));
-    if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word)
+    if (directory_state(w) != DIRECTORY_TRACKED || !o || directory_version(w) != o->seen_word)
         return;
     if (!read_main(owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
@@ -550,8 +550,8 @@ static void check_memory(unsigned node)
         directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
         rows += row_word_is_written(row_ref_at(node, key), w);
         if (directory_is_latched(w)) report_fail(key, "at rest: latched at node %u", node);
-        if (w & DIRECTORY_WANTED && directory_has_row(w))
-            report_fail(key, "at rest: the latch is wanted at node %u", node);
+        if (w & DIRECTORY_WAITERS && directory_has_row(w))
+            report_fail(key, "at rest: the latch has waiters at node %u", node);
     }
     if (store_held_rows(s->store) != rows)
         report_fail(REPORT_NO_KEY, "at rest: node %u uses %" PRIu64 " slots for %" PRIu64 " rows",
@@ -610,8 +610,8 @@ void invariants_at_rest(void)
 
 static const char *kind_of_word(directory_word w)
 {
-    static const char *const name[] = {"untouched", "elsewhere", "main",   "replica",
-                                       "empty",     "?",         "shared", "?"};
+    static const char *const name[] = {"untouched", "elsewhere", "main",    "replica",
+                                       "empty",     "?",         "tracked", "?"};
     return name[directory_state(w)];
 }
 

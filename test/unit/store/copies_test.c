@@ -172,7 +172,7 @@ static void await_copy(struct slow *s)
             copies_begin(ref, w);
             break;
         }
-        if (directory_is_latched(w)) directory_want(row_ref_word(ref), w);
+        if (directory_is_latched(w)) directory_add_waiter(row_ref_word(ref), w);
         sched_yield();
     }
     for (unsigned before = calls_of(s); calls_of(s) == before;) sched_yield();

@@ -147,7 +147,7 @@ TEST_OF_REPLICA(collect_returns_updates_once, 0)
 TEST_OF_REPLICA(of_an_unwritten_row_takes_no_memory, 1)
 {
     int is_replica;
-    row_share(ours(f));
+    row_track(ours(f));
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     CHECK_EQ(store_held_rows(&f->store), 0);
     check_read(ours(f), 0, 0, 0);
