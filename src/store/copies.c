@@ -91,7 +91,7 @@ float *copies_row(const struct copies *c, const struct copy *copy)
     return (float *)(void *)(c->rows + slot * 2 * c->all->row_bytes);
 }
 
-float *copies_before(const struct copies *c, const struct copy *copy)
+float *copies_unsent(const struct copies *c, const struct copy *copy)
 {
     return copies_row(c, copy) + c->all->row_bytes / sizeof(float);
 }
@@ -131,8 +131,8 @@ static directory_word fold(const struct copies *c, struct copy *copy, directory_
     if (!copy->is_dirty) return w;
     LOCUS_YIELD();
     const struct partition *p = copy->row.partition;
-    float *row = slot_row(p, w), *unsaid = directory_is_replica(w) ? unsaid_row(p, w) : NULL;
-    fold_at(p, row, copies_row(c, copy), copies_before(c, copy), unsaid, !(w & DIRECTORY_DIRTY),
+    float *row = slot_row(p, w), *unsent = directory_is_replica(w) ? unsent_row(p, w) : NULL;
+    fold_at(p, row, copies_row(c, copy), copies_unsent(c, copy), unsent, !(w & DIRECTORY_DIRTY),
             draw_of(copy->row, w));
     add_if_clean(copy->row, w);
     copy->is_dirty = false;

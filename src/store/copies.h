@@ -73,9 +73,9 @@ struct copies *copies_of(const struct store *, unsigned worker, const struct rea
 struct copy *copies_hold(struct copies *, struct row_ref);
 /* It was used. May exchange it. */
 void copies_release(struct copies *, struct copy *);
-/* Of a copy that is held: what the worker reads, and that before the first of its updates. */
+/* Of a copy that is held: what the worker reads, and what the row does not have yet. */
 float *copies_row(const struct copies *, const struct copy *);
-float *copies_before(const struct copies *, const struct copy *);
+float *copies_unsent(const struct copies *, const struct copy *);
 /* How its next change rounds (floats.h): as no other worker's, nor any other change of its own. */
 uint64_t copies_draw(const struct copies *, const struct copy *);
 /* From here on the first use alone looks how old copies are; at the end each does again. NULL: a

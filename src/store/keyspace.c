@@ -106,7 +106,7 @@ static int add_tables(struct keyspace *k, const struct locus_table *tables, size
 
 static bool is_of_sums(const struct keyspace_table *t)
 {
-    return !row_type_kept(t->optimizer, t->element);
+    return !row_type_for(t->optimizer, t->element);
 }
 
 static void add_ranges(struct keyspace *k)

@@ -34,7 +34,7 @@ static bool read_copy(struct copies *mine, struct row_ref s, float *values)
 /* Held. */
 static void write_copy(struct copies *mine, struct copy *copy, const struct write *write)
 {
-    write_at(copy->row.partition, copies_row(mine, copy), write, copies_before(mine, copy),
+    write_at(copy->row.partition, copies_row(mine, copy), write, copies_unsent(mine, copy),
              !copy->is_dirty, copies_draw(mine, copy));
     copy->is_dirty = true;
     LOCUS_YIELD();
@@ -50,7 +50,7 @@ static bool add_to_copy(struct copies *mine, struct row_ref s, const struct writ
 }
 
 /* As write_at(). Where rows are not sums of floats, what the function makes of the values is set. */
-static void edit_at(const struct partition *p, float *row, const struct row_edit *e, float *unsaid,
+static void edit_at(const struct partition *p, float *row, const struct row_edit *e, float *unsent,
                     bool is_first, uint64_t draw)
 {
     const struct write write = {.change = ROW_SET, .values = e->scratch};
@@ -58,10 +58,10 @@ static void edit_at(const struct partition *p, float *row, const struct row_edit
     if (p->optimizer) {
         partition_show(p, e->scratch, row, false);
         e->change(e->context, e->scratch, p->length);
-        write_at(p, row, &write, unsaid, is_first, draw);
+        write_at(p, row, &write, unsent, is_first, draw);
         return;
     }
-    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+    if (unsent && is_first) floats_copy(unsent, row, p->length);
     LOCUS_YIELD();
     row_edit_latched(row, p->length, e);
 }
@@ -70,7 +70,7 @@ static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_ed
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    edit_at(s.partition, copies_row(mine, copy), e, copies_before(mine, copy), !copy->is_dirty,
+    edit_at(s.partition, copies_row(mine, copy), e, copies_unsent(mine, copy), !copy->is_dirty,
             copies_draw(mine, copy));
     copy->is_dirty = true;
     LOCUS_YIELD();
@@ -174,16 +174,16 @@ static struct write write_of(const struct partition *p, const float *values, enu
 
 /* The same for a slot that no reader knows yet. */
 static void write_new(struct row_ref s, directory_word w, uint64_t slot, const struct write *write,
-                      float *unsaid)
+                      float *unsent)
 {
     struct partition *p = s.partition;
     if (!p->optimizer) {
         fill_slot(p, slot, write->values);
-        if (unsaid) floats_zero(unsaid, p->length);
+        if (unsent) floats_zero(unsent, p->length);
         return;
     }
     zero_slot(p, slot);
-    write_at(p, partition_row(p, slot), write, unsaid, true, draw_of(s, w));
+    write_at(p, partition_row(p, slot), write, unsent, true, draw_of(s, w));
 }
 
 /* A tracked row that was never written before. */
@@ -268,7 +268,7 @@ static int write_tracked(struct row_ref s, directory_word w, const struct write 
     }
     LOCUS_YIELD();
     write_at(s.partition, slot_row(s.partition, w), write,
-             replica ? unsaid_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY), draw_of(s, w));
+             replica ? unsent_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY), draw_of(s, w));
     publish_changed(s, w, mine);
     return replica;
 }
@@ -384,7 +384,7 @@ static int edit_tracked(struct row_ref s, directory_word w, const struct row_edi
         return -ENOMEM;
     }
     bool replica = directory_is_replica(w);
-    edit_at(s.partition, slot_row(s.partition, w), e, replica ? unsaid_row(s.partition, w) : NULL,
+    edit_at(s.partition, slot_row(s.partition, w), e, replica ? unsent_row(s.partition, w) : NULL,
             !(w & DIRECTORY_DIRTY), draw_of(s, w));
     publish_changed(s, w, mine);
     return replica;

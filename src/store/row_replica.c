@@ -115,7 +115,7 @@ static void merge_updates(struct row_ref s, float *row, directory_word w)
 {
     const struct partition *p = s.partition;
     if (!(w & DIRECTORY_DIRTY)) return;
-    fold_at(p, row, slot_row(p, w), unsaid_row(p, w), NULL, false, draw_of(s, w));
+    fold_at(p, row, slot_row(p, w), unsent_row(p, w), NULL, false, draw_of(s, w));
 }
 
 /* The same where the replica is; the row it was before the first change is the new one, too. */
@@ -123,16 +123,16 @@ static void refresh_dirty(struct row_ref s, directory_word w, const float *value
 {
     const struct partition *p = s.partition;
     const struct optimizer *o = p->optimizer;
-    float *row = slot_row(p, w), *unsaid = unsaid_row(p, w);
+    float *row = slot_row(p, w), *unsent = unsent_row(p, w);
     if (o) {
-        o->element->refresh(o, row, values, unsaid, draw_of(s, w));
+        o->element->refresh(o, row, values, unsent, draw_of(s, w));
         return;
     }
-    p->gain(unsaid, unsaid, row, p->length, false);
+    p->gain(unsent, unsent, row, p->length, false);
     floats_copy(row, values, p->length);
     LOCUS_YIELD();
-    p->add(row, unsaid, p->length);
-    floats_copy(unsaid, values, p->length);
+    p->add(row, unsent, p->length);
+    floats_copy(unsent, values, p->length);
 }
 
 void row_refresh(struct row_ref s, const float *values)
@@ -147,7 +147,7 @@ void row_refresh(struct row_ref s, const float *values)
     unlatch(s, w + DIRECTORY_VERSION_ONE);
 }
 
-/* Latched: the updates go out, the mark comes off. */
+/* Latched: the updates go out, and it is clean. */
 static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
 {
     const struct partition *p = s.partition;
@@ -156,9 +156,9 @@ static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
     if (updates && !(w & DIRECTORY_DIRTY))
         floats_zero(updates, floats);
     else if (updates && o)
-        floats = o->element->collect(o, slot_row(p, w), unsaid_row(p, w), updates);
+        floats = o->element->collect(o, slot_row(p, w), unsent_row(p, w), updates);
     else if (updates)
-        p->gain(updates, unsaid_row(p, w), slot_row(p, w), p->length, false);
+        p->gain(updates, unsent_row(p, w), slot_row(p, w), p->length, false);
     LOCUS_YIELD();
     return floats;
 }

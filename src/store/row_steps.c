@@ -105,17 +105,17 @@ INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, f
 }
 
 static void momentum_note(const struct locus_rule *rule, struct row_step step, const float *w,
-                          float *kept, uint32_t n)
+                          float *unsent, uint32_t n)
 {
     const float *u = w + n;
-    float *c = kept + n;
+    float *c = unsent + n;
     (void)rule;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        c[i] = kept[i];
-        kept[i] = -step.rate * u[i];
+        c[i] = unsent[i];
+        unsent[i] = -step.rate * u[i];
     }
-    kept[2 * n] = 1;
+    unsent[2 * n] = 1;
 }
 
 /* ---- AdaGrad: the state is the sums of squares ---- */
@@ -138,15 +138,15 @@ INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, fl
 }
 
 static void adagrad_note(const struct locus_rule *rule, struct row_step step, const float *w,
-                         float *kept, uint32_t n)
+                         float *unsent, uint32_t n)
 {
     const float *s = w + n;
-    float *c = kept + n;
+    float *c = unsent + n;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float x = kept[i];
+        float x = unsent[i];
         c[i] = x * x;
-        kept[i] = -step.rate * x / (sqrtf(s[i]) + rule->epsilon);
+        unsent[i] = -step.rate * x / (sqrtf(s[i]) + rule->epsilon);
     }
 }
 
@@ -221,19 +221,19 @@ INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float
 
 /* Behind the gradient are the values before: a part of them went with the step. */
 static void adam_note(const struct locus_rule *rule, struct row_step step, const float *w,
-                      float *kept, uint32_t n)
+                      float *unsent, uint32_t n)
 {
     (void)rule;
     (void)step;
-    float *c = kept + n, *e = kept + 2 * (size_t)n;
+    float *c = unsent + n, *e = unsent + 2 * (size_t)n;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float x = kept[i];
-        kept[i] = w[i] == e[i] ? 0 : w[i] - e[i];
+        float x = unsent[i];
+        unsent[i] = w[i] == e[i] ? 0 : w[i] - e[i];
         c[i] = x;
         e[i] = x * x;
     }
-    kept[3 * n] = 1;
+    unsent[3 * n] = 1;
 }
 
 /* ---- versions ---- */

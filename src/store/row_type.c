@@ -13,7 +13,7 @@ const struct row_type *row_type_of(enum locus_optimizer o)
     return &row_type_version(best)[o];
 }
 
-const struct row_type *row_type_kept(enum locus_optimizer o, enum locus_element e)
+const struct row_type *row_type_for(enum locus_optimizer o, enum locus_element e)
 {
     const struct row_type *type = row_type_of(o);
     return type || e == LOCUS_F32 ? type : row_type_of(LOCUS_SGD) - LOCUS_SGD;

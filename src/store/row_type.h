@@ -57,9 +57,9 @@ struct row_type {
     /* A row takes the steps of the delta; or, if `both` are one, another delta does. */
     void (*merge)(const struct row_type *, const struct locus_rule *, float *to, const float *delta,
                   uint32_t n, bool both);
-    /* What is kept of the one step that led to this row becomes its delta (optimizer.c). NULL:
+    /* What is unsent, the one step that led to this row, becomes its delta (optimizer.c). NULL:
      * steps have no deltas longer than their gradients. */
-    void (*note)(const struct locus_rule *, struct row_step, const float *row, float *kept,
+    void (*note)(const struct locus_rule *, struct row_step, const float *row, float *unsent,
                  uint32_t n);
 };
 
@@ -71,9 +71,9 @@ const struct row_type *row_type_version(unsigned version);
 /* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
  * are their values, and whose steps and deltas are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
-/* What keeps the rows of a table: the same; or, where sums are not of floats, the type whose step
+/* Of a table's rows in memory: the same; or, where sums are not of floats, the type whose step
  * adds. */
-const struct row_type *row_type_kept(enum locus_optimizer, enum locus_element);
+const struct row_type *row_type_for(enum locus_optimizer, enum locus_element);
 
 /* Of its constant; "an unknown optimizer" for what is none. */
 const char *row_type_name(enum locus_optimizer);

@@ -138,7 +138,7 @@ struct traffic {
     unsigned rows;
     float main[CONTENT_CAPACITY], record[CONTENT_CAPACITY];
     bool is_disturbed;       /* somebody is writing a copy just now */
-    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsaid */
+    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsent */
 };
 
 /* Entries that carry updates on their way to the main copy, or the main copy itself. */
@@ -191,20 +191,20 @@ static const char *check_content(const float *row, struct content_layout l, stru
 static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
 {
     const struct partition *p = ref.partition;
-    float row[CONTENT_CAPACITY], unsaid[CONTENT_CAPACITY] = {0};
+    float row[CONTENT_CAPACITY], unsent[CONTENT_CAPACITY] = {0};
     if (!(w & DIRECTORY_DIRTY)) return;
     const float *kept = partition_row(p, directory_slot(w) + 1);
     show(p, row, partition_row(p, directory_slot(w)));
     if (p->bf16 || !p->optimizer) { /* the values, as they were */
-        show(p, unsaid, kept);
-        for (uint32_t i = 0; i < p->length; i++) unsaid[i] = row[i] - unsaid[i];
+        show(p, unsent, kept);
+        for (uint32_t i = 0; i < p->length; i++) unsent[i] = row[i] - unsent[i];
     } else if (p->optimizer->keeps_gradients && kept[p->delta - 1] < 0) {
-        content_write_record(unsaid, journal_key(key)->layout,
+        content_write_record(unsent, journal_key(key)->layout,
                              kept); /* of one step, its gradient */
     } else {
-        memcpy(unsaid, kept, p->delta * sizeof *unsaid);
+        memcpy(unsent, kept, p->delta * sizeof *unsent);
     }
-    add_record(t, key, unsaid);
+    add_record(t, key, unsent);
 }
 
 /* The row is on its way to a replica that is as good: that is the main copy. */
