@@ -3,7 +3,7 @@
  *
  * A few workers add to, edit, step, read and view a few short rows, sometimes stop for some
  * milliseconds of a clock of their own making, and drain; a mover takes rows out and puts them back;
- * a stranger reads and changes them as a shard would. The rows are main copies that no other node
+ * another thread reads and changes them as a shard would. The rows are main copies that no other node
  * has a copy of, or some has, which is told of changes; or they are replicas, whose owner gets their
  * updates and refreshes them; with SGD or without; of floats or of 16 bits, which whole numbers up to
  * 256 fit into. Each update counts in the element of its worker, in an element for
@@ -25,7 +25,7 @@
 enum {
     WORKERS_MAX = 4,
     KEYS_MAX = 6, /* more than a worker has copies */
-    STRANGER = WORKERS_MAX,
+    OTHER = WORKERS_MAX,
     PARTIES = WORKERS_MAX + 1,
     LENGTH = PARTIES + 2,
     CAPACITY = 40, /* what the compiler does not know to be more than enough */
@@ -372,13 +372,12 @@ static void move_one(unsigned key)
 /* Another node's update comes to the main copy, or the main copy's values to a replica. */
 static void hear(unsigned key)
 {
-    float update[CAPACITY] = {[ALL] = 1, [STRANGER] = 1}, stored[CAPACITY];
+    float update[CAPACITY] = {[ALL] = 1, [OTHER] = 1}, stored[CAPACITY];
     if (world.where == REPLICA) {
         row_refresh(ref_of(key), pack(stored, world.told[key]));
         return;
     }
-    if (begin_write(STRANGER, key))
-        has_written(STRANGER, key, row_write(ref_of(key), update, ROW_MERGE));
+    if (begin_write(OTHER, key)) has_written(OTHER, key, row_write(ref_of(key), update, ROW_MERGE));
 }
 
 static void serve_once(unsigned key)
@@ -389,7 +388,7 @@ static void serve_once(unsigned key)
     case 0:
     case 1: move_one(key); break;
     case 2:
-        if (row_read(ref_of(key), row) >= 0) check_exact(key, row, &b, "a stranger's read");
+        if (row_read(ref_of(key), row) >= 0) check_exact(key, row, &b, "another thread's read");
         break;
     case 3: hear(key); break;
     default:
