@@ -49,8 +49,8 @@ struct row_element {
 struct optimizer {
     const struct row_type *type;
     const struct row_element *element;
-    row_step_fn *step;               /* the type's */
-    const struct bf16_version *bf16; /* NULL: values are floats */
+    row_step_fn *step;             /* the type's */
+    const struct bf16_loops *bf16; /* NULL: values are floats */
     /* values of a row; the words that they take; floats of row and state, and of a delta */
     uint32_t length, words, stored, delta;
     bool keeps_gradients; /* a replica, of a single step */

@@ -4,7 +4,7 @@
 
 /*
  * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
- * instruction sets: VERSION() at the end. All give the same, to the bit, because nothing is
+ * instruction sets: VARIANT() at the end. All give the same, to the bit, because nothing is
  * contracted, so nodes with other processors step alike.
  *
  * In a step: row w, gradient g, of n floats each; d: the delta, or NULL. Notes are rare.
@@ -236,11 +236,11 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
     unsent[3 * n] = 1;
 }
 
-/* ---- versions ---- */
+/* ---- variants ---- */
 
 /* The compiler sees in which case there is no delta. */
-#define FUNCTIONS(name, version, target) \
-    target static void name##_step_##version(const struct locus_rule *rule, struct row_step step, \
+#define FUNCTIONS(name, variant, target) \
+    target static void name##_step_##variant(const struct locus_rule *rule, struct row_step step, \
                                              float *row, const float *gradient, uint32_t n, \
                                              float *delta) \
     { \
@@ -249,38 +249,38 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
     }
-#define OF(name, version) .step = name##_step_##version, .merge = merge_##version
+#define OF(name, variant) .step = name##_step_##variant, .merge = merge_##variant
 
-#define VERSION(version, target) \
-    target static void merge_##version(const struct row_type *t, const struct locus_rule *rule, \
+#define VARIANT(variant, target) \
+    target static void merge_##variant(const struct row_type *t, const struct locus_rule *rule, \
                                        float *to, const float *delta, uint32_t n, bool both) \
     { \
         merge(t, rule, to, delta, n, both); \
     } \
-    FUNCTIONS(sum, version, target) \
-    FUNCTIONS(sgd, version, target) \
-    FUNCTIONS(momentum, version, target) \
-    FUNCTIONS(adagrad, version, target) \
-    FUNCTIONS(row_adagrad, version, target) \
-    FUNCTIONS(adam, version, target) \
-    static const struct row_type version[] = { \
-        [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, version)}, \
-        [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
+    FUNCTIONS(sum, variant, target) \
+    FUNCTIONS(sgd, variant, target) \
+    FUNCTIONS(momentum, variant, target) \
+    FUNCTIONS(adagrad, variant, target) \
+    FUNCTIONS(row_adagrad, variant, target) \
+    FUNCTIONS(adam, variant, target) \
+    static const struct row_type variant[] = { \
+        [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, variant)}, \
+        [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, variant)}, \
         [LOCUS_MOMENTUM] = {.name = "LOCUS_MOMENTUM", \
                             .usual = {.rate = 1e-3f, .momentum = 0.9f}, \
                             .arrays = 1, \
                             .counts = true, \
                             .note = momentum_note, \
-                            OF(momentum, version)}, \
+                            OF(momentum, variant)}, \
         [LOCUS_ADAGRAD] = {.name = "LOCUS_ADAGRAD", \
                            .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
                            .arrays = 1, \
                            .note = adagrad_note, \
-                           OF(adagrad, version)}, \
+                           OF(adagrad, variant)}, \
         [LOCUS_ROW_ADAGRAD] = {.name = "LOCUS_ROW_ADAGRAD", \
                                .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
                                .numbers = 1, \
-                               OF(row_adagrad, version)}, \
+                               OF(row_adagrad, variant)}, \
         [LOCUS_ADAM] = \
             {.name = "LOCUS_ADAM", \
              .usual = {.rate = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f}, \
@@ -288,7 +288,7 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
              .counts = true, \
              .factor = adam_factor, \
              .note = adam_note, \
-             OF(adam, version)}, \
+             OF(adam, variant)}, \
         [LOCUS_ADAMW] = {.name = "LOCUS_ADAMW", \
                          .usual = {.rate = 1e-3f, \
                                    .beta1 = 0.9f, \
@@ -299,18 +299,18 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
                          .counts = true, \
                          .factor = adam_factor, \
                          .note = adam_note, \
-                         OF(adam, version)}, \
+                         OF(adam, variant)}, \
     };
 
-VERSION(plain, )
+VARIANT(plain, )
 #if defined(__x86_64__)
-VERSION(avx2, __attribute__((target("avx2,fma"))))
-VERSION(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))))
+VARIANT(avx2, __attribute__((target("avx2,fma"))))
+VARIANT(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))))
 #endif
 
 const unsigned row_types = sizeof plain / sizeof *plain;
 
-const struct row_type *row_type_version(unsigned i)
+const struct row_type *row_type_variant(unsigned i)
 {
     if (i == 0) return plain;
 #if defined(__x86_64__)

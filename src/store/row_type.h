@@ -63,12 +63,12 @@ struct row_type {
                  uint32_t n);
 };
 
-/* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first adds: version 0,
+/* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first adds: variant 0,
  * 1, ... of as many instruction sets. NULL: this processor does not run it, or there is none. */
-extern const unsigned row_types; /* in each version */
-const struct row_type *row_type_version(unsigned version);
+extern const unsigned row_types; /* in each variant */
+const struct row_type *row_type_variant(unsigned variant);
 
-/* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
+/* In the widest variant. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
  * are their values, and whose steps and deltas are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
 /* Of a table's rows in memory: the same; or, where sums are not of floats, the type whose step

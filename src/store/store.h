@@ -78,9 +78,9 @@ struct partition {
     /* four-byte words, in memory and in messages, of the values; of the values and the state; and
      * of a delta. Those of values that are floats, of the state and of deltas are floats. */
     uint32_t packed, stored, delta;
-    const struct bf16_version *bf16; /* values are of 16 bits; NULL: they are floats */
-    uint64_t place;                  /* so that no two rows round alike */
-    struct draws *draws;             /* nor two changes of a row; NULL: none rounds */
+    const struct bf16_loops *bf16; /* values are of 16 bits; NULL: they are floats */
+    uint64_t place;                /* so that no two rows round alike */
+    struct draws *draws;           /* nor two changes of a row; NULL: none rounds */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
