@@ -147,7 +147,7 @@ enum { LOCUS_TABLE_ENCODED = 1 };
 enum locus_technique {
     /* AdaPM: relocate or replicate, per key and moment, from intent (AdaPM, Section 4.1) */
     LOCUS_ADAPTIVE,
-    /* classic parameter server: static partitioning; intents have no effect */
+    /* classic parameter server: rows stay at home; intents have no effect */
     LOCUS_STATIC,
     /* Lapse: relocation only, by localize, or by intents, which act like localize */
     LOCUS_RELOCATE,
@@ -161,7 +161,7 @@ struct locus_config {
     const struct locus_table *tables; /* read by locus_open() only */
     size_t table_count;               /* at least 1 */
     unsigned workers;                 /* worker threads that will open on this node; default 1 */
-    /* shard actors of each node; 0: rank 0 chooses. Equal on all nodes */
+    /* shards of each node; 0: rank 0 chooses. Equal on all nodes */
     unsigned shards;
     enum locus_technique technique; /* equal on all nodes */
     /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The
@@ -449,8 +449,8 @@ LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
  */
 LOCUS_API int locus_bound(locus_worker *, locus_clock staleness);
 
-/* A worker's clock, which intents and bounds speak of. It is the program's: it mostly counts steps.
- * It starts at 0; locus_advance_clock() adds 1 and returns the new clock, and never waits. */
+/* A worker's clock, which intents and bounds speak of. It is the program's: it mostly counts
+ * training steps. It starts at 0; locus_advance_clock() adds 1 and returns the new clock, and never waits. */
 LOCUS_API locus_clock locus_advance_clock(locus_worker *);
 LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thread */
 

@@ -217,7 +217,7 @@ static void reclaim(struct shard *s)
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
-    /* The clock may have been read before a frame came that is handled already. */
+    /* The time may have been read before a frame came that is handled already. */
     if (now_ns > s->now_ns) s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
     if (s->stalled) {

@@ -74,7 +74,7 @@ struct reactor {
     } shared __attribute__((aligned(64)));
 };
 
-/* The platform: what the shard's actors ask of the world. */
+/* The platform of the shard (protocol/shard.h). */
 
 static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t length,
                                          uint64_t until_ns)

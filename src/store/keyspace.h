@@ -129,7 +129,7 @@ struct home {
     uint32_t membership; /* the number of this agreement: a frame of another one is refused */
     unsigned nodes;
     unsigned rank;     /* ours */
-    uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */
+    uint64_t slots[2]; /* of a key in each bucket: those that are ours, and those that are not */
     uint16_t node[HOME_BUCKETS];
     uint64_t held[HOME_BUCKETS / 64]; /* a bit a bucket: are its rows here at the start? */
     /* a bucket's first slot among ours; or HOME_ELSEWHERE and its first slot among the others */
@@ -138,7 +138,7 @@ struct home {
 
 void home_init(struct home *, unsigned nodes, unsigned rank);
 
-/* The bucket at which partition `part` begins. 0 in a cluster of one, where every key is at home
+/* The bucket at which a partition begins. 0 in a cluster of one, where every key is at home
  * and its slot is its number. */
 static inline unsigned home_first_bucket(const struct home *h, unsigned partition)
 {

@@ -38,7 +38,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_slots(&s->home, keys + p->first_bucket, 0);
-    /* Numbers are assigned by whole rounds of the buckets, so a small partition, which is in the
+    /* Numbers are assigned to all buckets alike, so a small partition, which is in the
      * cache anyway, would have more numbers than keys. */
     uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
     /* nor are there numbers for more slots */
