@@ -85,7 +85,7 @@ static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t 
     if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
         r->unsubmitted_bytes = 0;
         if (turn_is_ours(&r->shared.turn))
-            uring_give_common(r->uring);
+            uring_give_shm(r->uring);
         else
             uring_submit(r->uring);
     }
@@ -168,7 +168,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                       .peer_timeout_s = c->peer_timeout_s,
                                       .queued_max = shard_memory_max(store),
                                       .membership = store->home.membership,
-                                      .is_common = !c->plan->lab.is_tcp_only};
+                                      .is_shm = !c->plan->lab.is_tcp_only};
     rc = uring_init(&r->uring, &ring);
     if (rc) return rc;
     if (store->dirty) {
@@ -338,10 +338,10 @@ static uint64_t next_due_ns(const struct reactor *r)
     return r->due_ns < outbox_ns ? r->due_ns : outbox_ns;
 }
 
-/* A worker uses links in common memory alone. A node that has lost another or leaves needs more. */
+/* A worker uses links in shared memory alone. A node that has lost another or leaves needs more. */
 static bool may_be_helped(const struct reactor *r)
 {
-    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_common(r->uring);
+    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_shm(r->uring);
 }
 
 static void sleep_until_news(struct reactor *r)
@@ -475,10 +475,10 @@ bool reactor_help(struct reactor *r)
 {
     if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
     uint64_t now = time_now_ns();
-    unsigned work = uring_poll_common(r->uring, now) + serve_inboxes(r);
+    unsigned work = uring_poll_shm(r->uring, now) + serve_inboxes(r);
     r->due_ns = shard_turn(&r->shard, now);
     outbox_flush(&r->outbox, now, flush_link, r);
-    uring_give_common(r->uring);
+    uring_give_shm(r->uring);
     if (turn_is_wanted(&r->shared.turn)) give_turn(r);
     return work > 0;
 }
@@ -488,8 +488,7 @@ void reactor_help_end(struct reactor *r)
 {
     __atomic_store_n(&r->shared.helper, 0, __ATOMIC_RELAXED);
     if (!turn_is_ours(&r->shared.turn)) return;
-    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_common(r->uring) &&
-                     !has_news(r);
+    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_shm(r->uring) && !has_news(r);
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }
 

@@ -6,7 +6,7 @@
  * what can wait (mailbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
  * it sleeps in its ring. If there are more threads than cores, it yields its core between polls, so
  * that it does not starve the worker for which it waits. If that is the only worker of a node of one
- * shard, all of whose links go through common memory, it takes the shard's turns itself while it
+ * shard, all of whose links go through shared memory, it takes the shard's turns itself while it
  * waits, and the thread sleeps (turn.h); for what needs the ring the thread is woken.
  *
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,

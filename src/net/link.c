@@ -135,7 +135,7 @@ void link_free(struct link *l)
     l->under_way = 0;
     drop_queue(l);
     forked_end(l->fd);
-    common_free(l->common);
+    shm_free(l->shm);
     free(l->buffer);
     free(l);
 }
@@ -174,10 +174,10 @@ static void tell_accused(struct link *l)
     last.header.body_bytes = (uint32_t)((length + 7) & ~(size_t)7);
     memcpy(last.reason, l->reason, length);
     size_t bytes = sizeof last.header + last.header.body_bytes;
-    if (!l->writes_common)
+    if (!l->writes_shm)
         send(l->fd, &last, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-    else if (common_room(l->common, bytes) >= (ssize_t)bytes)
-        common_write(l->common, &(struct iovec){&last, bytes}, 1);
+    else if (shm_room(l->shm, bytes) >= (ssize_t)bytes)
+        shm_write(l->shm, &(struct iovec){&last, bytes}, 1);
 }
 
 void link_fail(struct link *l, unsigned culprit, const char *format, ...)
@@ -393,12 +393,12 @@ void link_sent(struct link *l, int result)
 
 struct link_load link_load(const struct link *l)
 {
-    bool is_common = __atomic_load_n(&l->writes_common, __ATOMIC_ACQUIRE);
+    bool is_shm = __atomic_load_n(&l->writes_shm, __ATOMIC_ACQUIRE);
     return (struct link_load){
         .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED) +
-                        (is_common ? common_unread(l->common) : tcp_queued_bytes(l->fd)),
-        .round_trip_s = is_common ? 0 : tcp_round_trip_s(l->fd),
-        .is_common = is_common,
+                        (is_shm ? shm_unread(l->shm) : tcp_queued_bytes(l->fd)),
+        .round_trip_s = is_shm ? 0 : tcp_round_trip_s(l->fd),
+        .is_shm = is_shm,
     };
 }
 
@@ -433,11 +433,11 @@ static void take_lost(struct link *l, const struct wire_frame *f)
         link_fail(l, f->lost, "%s", *reason ? reason : "failed");
 }
 
-static const char *take_common(struct link *l, const struct wire_frame *f)
+static const char *take_shm(struct link *l, const struct wire_frame *f)
 {
     char text[LINK_REASON_BYTES];
     read_text(f, text);
-    return link_heard_common(l, text);
+    return link_heard_shm(l, text);
 }
 
 static void take_frame(struct link *l, const struct wire_frame *f)
@@ -454,8 +454,8 @@ static void take_frame(struct link *l, const struct wire_frame *f)
         l->heard_bye = true;
     else if (f->kind == WIRE_LOST)
         take_lost(l, f);
-    else if (f->kind == WIRE_COMMON)
-        why = take_common(l, f);
+    else if (f->kind == WIRE_SHM)
+        why = take_shm(l, f);
     else if (f->kind == WIRE_THROUGH)
         why = link_heard_through(l);
     if (why) link_fail(l, l->peer, "sent %s", why);
@@ -506,7 +506,7 @@ void link_received(struct link *l, int result, bool more)
     if (l->phase != LINK_OPEN) return;
     if (result > 0) {
         l->more = more;
-        if (!l->reads_common) link_take(l, (size_t)result);
+        if (!l->reads_shm) link_take(l, (size_t)result);
     } else if (result != -EINTR && result != -EAGAIN) {
         link_read_rest(l);
         end(l, -result);

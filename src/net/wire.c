@@ -25,8 +25,7 @@ static const char *check_kind(const struct wire_frame *f)
     case WIRE_THROUGH:
         return f->count || f->body_bytes ? "a frame of no content that has a body" : NULL;
     case WIRE_LOST:
-    case WIRE_COMMON:
-        return f->count || f->body_bytes > WIRE_TEXT_MAX ? "a text out of bounds" : NULL;
+    case WIRE_SHM: return f->count || f->body_bytes > WIRE_TEXT_MAX ? "a text out of bounds" : NULL;
     default: return "a frame of no known kind";
     }
 }

@@ -30,10 +30,10 @@ enum wire_kind {
     /* the sender closes in order, as all nodes do: the end of the connection is no failure */
     WIRE_BYE,
     WIRE_LOST, /* the sender leaves because node `lost` failed; the body is text that says why */
-    /* Between nodes of one host, whose memory carries what follows (common.h), in this order: the
+    /* Between nodes of one host, whose memory carries what follows (shm.h), in this order: the
      * node of lower rank says its place; the other one, if that is its own place, the name of the
      * memory; the first answers with WIRE_THROUGH, or without a text: it cannot be had. */
-    WIRE_COMMON,
+    WIRE_SHM,
     WIRE_THROUGH, /* of both: all that follows goes through the memory */
     WIRE_KINDS
 };

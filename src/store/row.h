@@ -1,8 +1,8 @@
 /*
  * row.h - operations on rows: read, add, set, edit, view, take out, put in; the same for many keys.
  *
- * Every read and write of a key is atomic. A reader copies without a latch and writes no shared
- * memory: if the directory word is the same before and after, the copy is consistent. After a
+ * Every read and write of a key is atomic. A reader copies without a latch and writes nothing
+ * that others read: if the directory word is the same before and after, the copy is consistent. After a
  * bounded number of attempts it takes the latch like a writer. A latch is held for the time of one
  * copy; a thread that waits longer yields the processor.
  *
