@@ -30,7 +30,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     const struct keyspace *k = &s->keyspace;
     const struct keyspace_table *t = &k->range[range];
     const struct row_type *type = row_type_for(t->optimizer, t->element);
-    uint32_t words = row_type_words(t->element, t->length), floats = words + t->delta - t->length;
+    uint32_t words = row_type_words(t->element, t->length), slot = words + t->delta - t->length;
     struct partition *p = &s->partition[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
@@ -44,13 +44,13 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     /* nor are there numbers for more slots */
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;
     if (!(s->dirty
-              ? slab_init_with_pairs(&p->slab, &p->pairs, floats, keys, home, named, &s->density)
-              : slab_init(&p->slab, floats, keys, home, &s->density)))
+              ? slab_init_with_pairs(&p->slab, &p->pairs, slot, keys, home, named, &s->density)
+              : slab_init(&p->slab, slot, keys, home, &s->density)))
         return error_set(
             -ENOMEM,
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
             "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
-            t->name, (unsigned long long)keys, floats);
+            t->name, (unsigned long long)keys, slot);
     if (!s->is_alone && !(p->moved = memory_reserve(moved_bytes(p, keys))))
         return error_set(-ENOMEM,
                          "no address space for what is here of %llu rows: raise `ulimit -v`",
@@ -72,7 +72,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     /* may wrap below 0, and back when it is subtracted */
     p->first_number = first - p->first_bucket;
     p->length = t->length;
-    p->row_bytes = (uint32_t)(floats * sizeof(float));
+    p->row_bytes = (uint32_t)(slot * sizeof(float));
     p->optimizer = type ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
     p->packed = words;
     p->stored = words + t->stored - t->length;
