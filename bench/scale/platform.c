@@ -218,8 +218,7 @@ static struct frame *new_frame(struct reactor *r, unsigned peer)
     f->from = r->node;
     f->to = peer;
     f->shard = r->number;
-    f->header = (struct wire_frame){.magic = WIRE_MAGIC,
-                                    .version = WIRE_VERSION,
+    f->header = (struct wire_frame){WIRE_MAGIC, WIRE_VERSION,
                                     .membership = r->shard.store->home.membership};
     r->open[peer] = f;
     return f;

@@ -164,10 +164,7 @@ static void tell_accused(struct link *l)
     struct {
         struct wire_frame header;
         char reason[LOST_TEXT_MAX];
-    } last = {.header = {.magic = WIRE_MAGIC,
-                         .version = WIRE_VERSION,
-                         .kind = WIRE_LOST,
-                         .membership = l->all->membership}};
+    } last = {.header = {WIRE_MAGIC, WIRE_VERSION, WIRE_LOST, .membership = l->all->membership}};
     size_t length = strnlen(l->reason, LOST_TEXT_MAX);
     if (l->culprit != l->peer || l->said_bye || !next_sequence(l, &last.header.sequence)) return;
     last.header.lost = l->peer;

@@ -43,9 +43,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
     /* nor are there numbers for more slots */
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;
-    if (!(s->dirty
-              ? slab_init_with_pairs(&p->slab, &p->pairs, slot, keys, home, named, &s->density)
-              : slab_init(&p->slab, slot, keys, home, &s->density)))
+    if (!(s->dirty ? slab_init_with_pairs(&p->slab, &p->pairs, slot, keys, home, named, &s->density)
+                   : slab_init(&p->slab, slot, keys, home, &s->density)))
         return error_set(
             -ENOMEM,
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "

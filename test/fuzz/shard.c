@@ -99,10 +99,8 @@ struct nodes {
 static struct frame *new_frame(uint32_t membership)
 {
     struct frame *f = fuzz_scratch(sizeof *f);
-    f->header = (struct wire_frame){.magic = WIRE_MAGIC,
-                                    .version = WIRE_VERSION,
-                                    .kind = WIRE_ENTRIES,
-                                    .membership = membership};
+    f->header =
+        (struct wire_frame){WIRE_MAGIC, WIRE_VERSION, WIRE_ENTRIES, .membership = membership};
     return f;
 }
 

@@ -2,10 +2,10 @@
  * copies.c - workers' copies of rows, under every interleaving that a seed can think of.
  *
  * A few workers add to, edit, step, read and view a few short rows, sometimes stop for some
- * milliseconds of a clock of their own making, and drain; a mover takes rows out and puts them back;
- * another thread reads and changes them as a shard would. The rows are main copies that no other node
- * has a copy of, or some has, which is told of changes; or they are replicas, whose owner gets their
- * updates and refreshes them; with SGD or without; of floats or of 16 bits, which whole numbers up to
+ * milliseconds of a time of their own making, and drain; a mover takes rows out and puts them back;
+ * another thread reads and changes them as a shard would. The rows are main copies without replicas,
+ * or with some, which are told of changes; or they are replicas, whose owner gets their updates and
+ * refreshes them; with SGD or without; of floats or of 16 bits, which whole numbers up to
  * 256 fit into. Each update counts in the element of its worker, in an element for
  * all, and no update changes the last one, which names the key. Checked at each read: the row is
  * whole and the key's own, has all of its worker's updates, no fewer of anybody's than this worker

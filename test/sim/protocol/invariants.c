@@ -188,7 +188,7 @@ static const char *check_content(const float *row, struct content_layout l, stru
 }
 
 /* What the owner of a dirty replica has not got: row.h. */
-static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
+static void add_unsent(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
 {
     const struct partition *p = ref.partition;
     float row[CONTENT_CAPACITY], unsent[CONTENT_CAPACITY] = {0};
@@ -274,7 +274,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
         const char *wrong = check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica at node %u %s", n, wrong);
-        if (row_ref_word(ref) != t->is_the_main) add_unsaid(t, key, ref, w);
+        if (row_ref_word(ref) != t->is_the_main) add_unsent(t, key, ref, w);
     }
 }
 
