@@ -61,7 +61,7 @@ int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, v
 {
     if (__builtin_expect(!w || !gradient || key >= call_key_bound(w), 0))
         return step_unusual(w, key, gradient, context);
-    struct partition *p = store_usual_partition(w->store, key);
+    struct partition *p = store_block_partition(w->store, key);
     if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
         return step_unusual(w, key, gradient, context);
     row_step_at(p, row_ref_array_row(partition_row_ref(p, key)), gradient, context, w->scratch);
@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) const float *view(locus_worker *w, 
     if (key >= call_key_bound(w)) return NULL;
     struct partition *only = worker_only(w);
     if (!only) {
-        const struct partition *p = store_usual_partition(w->store, key);
+        const struct partition *p = store_block_partition(w->store, key);
         if (!p || !partition_plain(p)) return view_unusual(w, key);
         count_read(w, false); /* in a plain partition nothing is ever under way */
         return partition_row(p, key - p->first_number);

@@ -78,7 +78,7 @@ enum wire_route {
 
 /* Of a table without an optimizer a row with its state and a delta of updates are as long as the
  * values (../store/row_type.h). Values are as the table's element says, everything else is floats;
- * all of it is counted in words of four bytes. */
+ * all of it is counted in units of four bytes. */
 enum wire_values {
     WIRE_NO_VALUES,
     WIRE_ROW_UPDATES, /* as many floats as values */

@@ -165,13 +165,13 @@ static void end_floats(const struct floats *f)
 static void widen(const struct optimizer *o, struct floats *f, const float *row)
 {
     o->bf16->widen(f->row, row, o->length);
-    floats_copy(f->row + o->length, row + o->words, o->stored - o->length);
+    floats_copy(f->row + o->length, row + o->packed, o->stored - o->length);
 }
 
 static void round_row(const struct optimizer *o, const struct floats *f, float *row, uint64_t draw)
 {
     o->bf16->round(row, f->row, o->length, draw);
-    floats_copy(row + o->words, f->row + o->length, o->stored - o->length);
+    floats_copy(row + o->packed, f->row + o->length, o->stored - o->length);
 }
 
 static void change_halves(const struct optimizer *o, float *row, enum row_change what,
@@ -181,22 +181,22 @@ static void change_halves(const struct optimizer *o, float *row, enum row_change
     const uint32_t n = o->length, rest = o->delta - n;
     struct floats f;
     if (unsent && is_first) {
-        floats_copy(unsent, row, o->words);
-        floats_zero(unsent + o->words, rest);
+        floats_copy(unsent, row, o->packed);
+        floats_zero(unsent + o->packed, rest);
     }
     if (what == ROW_SET_STORED) {
-        floats_copy(row, values, o->words + o->stored - n);
+        floats_copy(row, values, o->packed + o->stored - n);
         return;
     }
     begin_floats(&f, o);
     widen(o, &f, row);
     if (unsent) { /* d is not needed: collect_halves() */
         floats_zero(f.delta, n);
-        floats_copy(f.delta + n, unsent + o->words, rest);
+        floats_copy(f.delta + n, unsent + o->packed, rest);
     }
     change(o, f.row, what, values, step, unsent ? f.delta : NULL);
     round_row(o, &f, row, draw);
-    if (unsent) floats_copy(unsent + o->words, f.delta + n, rest);
+    if (unsent) floats_copy(unsent + o->packed, f.delta + n, rest);
     end_floats(&f);
 }
 
@@ -211,7 +211,7 @@ static uint32_t collect_halves(const struct optimizer *o, const float *row, cons
         o->bf16->widen(now, row + i / 2, count);
         floats_best()->gain(delta + i, delta + i, now, count, false);
     }
-    floats_copy(delta + o->length, unsent + o->words, o->delta - o->length);
+    floats_copy(delta + o->length, unsent + o->packed, o->delta - o->length);
     return o->delta;
 }
 
@@ -235,7 +235,7 @@ static void refresh_halves(const struct optimizer *o, float *row, const float *v
     o->type->merge(o->type, &o->rule, f.row, f.delta, o->length, false);
     round_row(o, &f, row, draw);
     end_floats(&f);
-    floats_copy(unsent, values, o->words);
+    floats_copy(unsent, values, o->packed);
 }
 
 void optimizer_init(struct optimizer *o, const struct row_type *type, const struct locus_rule *rule,
@@ -250,7 +250,7 @@ void optimizer_init(struct optimizer *o, const struct row_type *type, const stru
                             .element = are_halves ? &halves : &floats,
                             .step = type->step,
                             .length = length,
-                            .words = row_type_words(element, length),
+                            .packed = row_type_packed(element, length),
                             .stored = (uint32_t)row_type_stored(type, length),
                             .delta = (uint32_t)row_type_delta(type, length),
                             .bf16 = are_halves ? bf16_best() : NULL,

@@ -51,8 +51,8 @@ struct optimizer {
     const struct row_element *element;
     row_step_fn *step;             /* the type's */
     const struct bf16_loops *bf16; /* NULL: values are floats */
-    /* values of a row; the words that they take; floats of row and state, and of a delta */
-    uint32_t length, words, stored, delta;
+    /* values of a row; units of four bytes (store.h) of these, of row and state, and of a delta */
+    uint32_t length, packed, stored, delta;
     bool keeps_gradients; /* a replica, of a single step */
     struct locus_rule rule;
     /* atomic: */

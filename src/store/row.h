@@ -68,12 +68,12 @@ int row_edit_tracked(struct row_ref, directory_word w, const struct row_edit *);
 /* The row that the word names. That is nearly always the slot that follows from the key, so the
  * processor can use that address before the word arrives. The asm hides from the compiler that the
  * two are equal in that case. */
-static inline float *row_at_foreseen(struct row_ref s, directory_word w)
+static inline float *row_at_computed(struct row_ref s, directory_word w)
 {
-    uint64_t usual = row_ref_usual_slot(s);
-    float *row = partition_row(s.partition, usual);
+    uint64_t slot = row_ref_computed_slot(s);
+    float *row = partition_row(s.partition, slot);
     __asm__("" : "+r"(row));
-    return __builtin_expect(directory_slot(w) == usual, 1)
+    return __builtin_expect(directory_slot(w) == slot, 1)
                ? row
                : partition_row(s.partition, directory_slot(w));
 }
@@ -84,7 +84,7 @@ static inline float *row_at(struct row_ref s, directory_word w)
 {
     return __builtin_expect(s.partition->home != NULL, 0)
                ? partition_row(s.partition, directory_slot(w))
-               : row_at_foreseen(s, w);
+               : row_at_computed(s, w);
 }
 
 /* If a partition is an array (store.h), a view reads no word. If it is plain, no access reads a
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, 
     directory_word w = directory_load(word);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
-    floats_copy(values, alone ? row_at_foreseen(s, w) : row_at(s, w), length);
+    floats_copy(values, alone ? row_at_computed(s, w) : row_at(s, w), length);
     LOCUS_YIELD();
     return __builtin_expect(directory_is_unchanged(word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }

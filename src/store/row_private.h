@@ -16,7 +16,7 @@ enum { READ_ATTEMPTS = 4 };
 /* The slot that is reserved for the key here. */
 static inline uint64_t own_slot(struct row_ref s)
 {
-    return row_ref_is_home(s) ? row_ref_usual_slot(s) : SLAB_NONE;
+    return row_ref_is_home(s) ? row_ref_computed_slot(s) : SLAB_NONE;
 }
 
 /* Returns the word, latched by us; or, unlatched, a word that says that the row is not here; or,
@@ -77,8 +77,8 @@ static inline void zero_slot(struct partition *p, uint64_t slot)
 static inline uint64_t take_pair(struct row_ref s)
 {
     uint64_t elsewhere, slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
-    uint64_t pair =
-        slab_take(&s.partition->pairs, elsewhere && s.partition->foresees ? slot / 2 : SLAB_NONE);
+    uint64_t pair = slab_take(&s.partition->pairs,
+                              elsewhere && s.partition->computes_replicas ? slot / 2 : SLAB_NONE);
     return pair == SLAB_NONE ? SLAB_NONE : s.partition->first_pair + 2 * pair;
 }
 

@@ -90,8 +90,8 @@ static inline uint64_t row_type_delta(const struct row_type *t, uint32_t n)
     return row_type_stored(t, n) + (t && t->counts);
 }
 
-/* Four-byte words of n values. */
-static inline uint32_t row_type_words(enum locus_element e, uint32_t n)
+/* Units of four bytes of n values. */
+static inline uint32_t row_type_packed(enum locus_element e, uint32_t n)
 {
     return e == LOCUS_BF16 ? n / 2 + n % 2 : n;
 }

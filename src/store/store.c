@@ -30,7 +30,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     const struct keyspace *k = &s->keyspace;
     const struct keyspace_table *t = &k->range[range];
     const struct row_type *type = row_type_for(t->optimizer, t->element);
-    uint32_t words = row_type_words(t->element, t->length), slot = words + t->delta - t->length;
+    uint32_t packed = row_type_packed(t->element, t->length), slot = packed + t->delta - t->length;
     struct partition *p = &s->partition[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
@@ -60,8 +60,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->rows = p->slab.rows;
     p->first_pair = s->dirty ? slab_first_pair(&p->slab) : SLAB_NONE;
     p->zero_slot = s->dirty ? slab_zero_slot(&p->slab) : SLAB_NONE;
-    p->first_usual[1] = s->dirty ? p->first_pair : 0;
-    p->foresees = s->home.nodes == 1 || (s->dirty && named > 0);
+    p->first_computed[1] = s->dirty ? p->first_pair : 0;
+    p->computes_replicas = s->home.nodes == 1 || (s->dirty && named > 0);
     p->dirty = s->dirty ? &s->dirty[shard] : NULL;
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
@@ -73,8 +73,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->length = t->length;
     p->row_bytes = (uint32_t)(slot * sizeof(float));
     p->optimizer = type ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
-    p->packed = words;
-    p->stored = words + t->stored - t->length;
+    p->packed = packed;
+    p->stored = packed + t->stored - t->length;
     p->delta = t->delta;
     p->bf16 = type ? p->optimizer->bf16 : NULL;
     p->place = bf16_draw(s->home.rank, (uint64_t)range << 32 | shard);

@@ -53,13 +53,13 @@ struct partition {
     /* What a pull needs, in one cache line. */
     directory_word *words; /* of the whole shard, by index */
     char *rows;
-    const struct home *home; /* NULL in a cluster of one: everything is at home */
-    uint64_t first_number;   /* an index minus this is the key's number: keyspace.h */
-    uint32_t length;         /* values in a row */
-    uint32_t row_bytes;      /* of a slot: a row with its state, or what a replica keeps */
-    uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
-    /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
-    bool foresees;
+    const struct home *home;    /* NULL in a cluster of one: everything is at home */
+    uint64_t first_number;      /* an index minus this is the key's number: keyspace.h */
+    uint32_t length;            /* values in a row */
+    uint32_t row_bytes;         /* of a slot: a row with its state, or what a replica keeps */
+    uint64_t first_computed[2]; /* where the computed slots begin: 0, and those of replicas */
+    /* slots are computed for keys at home elsewhere, too: row_ref_computed_slot() */
+    bool computes_replicas;
     bool has_one_writer; /* that of the store */
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
@@ -75,7 +75,7 @@ struct partition {
     /* NULL: rows are sums of floats. With one, a main copy without replicas is
      * TRACKED and always dirty: so the paths for such sums do not ask. */
     struct optimizer *optimizer;
-    /* four-byte words, in memory and in messages, of the values; of the values and the state; and
+    /* units of four bytes, in memory and in messages, of the values; of the values and the state; and
      * of a delta. Those of values that are floats, of the state and of deltas are floats. */
     uint32_t packed, stored, delta;
     const struct bf16_loops *bf16; /* values are of 16 bits; NULL: they are floats */
@@ -210,7 +210,7 @@ static inline void row_ref_touched(struct row_ref s)
 }
 
 /* The partition of the key's range in shard 0; NULL: to be searched for. */
-static inline struct partition *store_usual_partition(const struct store *s, locus_key key)
+static inline struct partition *store_block_partition(const struct store *s, locus_key key)
 {
     return s->block[key >> s->block_bits];
 }
@@ -219,7 +219,7 @@ static inline struct row_ref store_row_ref(const struct store *s, locus_key key)
 {
     const struct keyspace *k = &s->keyspace;
     if (s->has_one_partition) return partition_row_ref(s->partition, key);
-    struct partition *first = store_usual_partition(s, key);
+    struct partition *first = store_block_partition(s, key);
     if (__builtin_expect(!first, 0)) first = &s->partition[keyspace_range_of(k, key)];
     if (k->shards == 1) return partition_row_ref(first, key);
     uint64_t index = keyspace_index(k, key);
@@ -236,12 +236,12 @@ static inline uint64_t row_ref_number(struct row_ref s)
 /* The computed slot of the row, or of its replica if the key's home is elsewhere; the row is there
  * unless the word says otherwise. In partitions that compute only the slots of keys at home here,
  * it is valid for these. (It is compared with the word's slot in either case.) */
-static inline uint64_t row_ref_usual_slot(struct row_ref s)
+static inline uint64_t row_ref_computed_slot(struct row_ref s)
 {
     uint64_t elsewhere;
     if (!s.partition->home) return row_ref_number(s);
     uint64_t slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
-    return slot + s.partition->first_usual[elsewhere];
+    return slot + s.partition->first_computed[elsewhere];
 }
 
 /* Of the keys with the numbers 64 * i ... 64 * i + 63: whose rows, or replicas, are here, or were a
