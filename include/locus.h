@@ -340,7 +340,7 @@ typedef void locus_gradient(void *context, const float *values, float *gradient,
 LOCUS_API int locus_step_local(locus_worker *, locus_key, locus_gradient *, void *context);
 
 /* Starts to fetch rows that are held here into the processor's cache. It is for an access within
- * about a microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. A hint:
+ * about a microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. Advice:
  * returns at once, and does nothing if a key is out of range. At most 64 keys have an effect. */
 LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
 

@@ -58,7 +58,7 @@ static void change(const struct optimizer *o, float *row, enum row_change change
 
 /* ---- values that are floats ---- */
 
-/* Kept: a delta; or of one step its gradient, rate and size, and in Adam the values before (n,
+/* Unsent: a delta; or of one step its gradient, rate and size, and in Adam the values before (n,
  * behind two arrays): then the last float, which no delta has below 0, is. */
 static bool is_gradient(const struct optimizer *o, const float *unsent)
 {
