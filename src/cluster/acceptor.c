@@ -50,8 +50,7 @@ static void accept_next(struct acceptor *acceptor)
 static void take_unauthenticated(struct acceptor *acceptor, nng_stream *stream)
 {
     if (acceptor->listener) limit_unauthenticated(acceptor);
-    if (acceptor->listener &&
-        channel_open(acceptor->hub, stream, time_now_ns() + UNAUTHENTICATED_NS))
+    if (acceptor->listener && channel_open(acceptor->hub, stream, time_now_ns() + PROVING_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);

@@ -78,15 +78,14 @@ bool secret_hear(const struct secret *, const struct secret_talk *, enum secret_
 
 /*
  * Connections whose peer has not yet proved to belong here: beside one for each peer that is
- * expected UNAUTHENTICATED_MAX, each for at most UNAUTHENTICATED_S. When one more comes, the one
- * goes that has said nothing for longest; if all have answered, the oldest. Who belongs here
- * answers at once, and comes in at one of its attempts, however many others there are.
+ * expected UNAUTHENTICATED_MAX, each for at most PROVING_S. When one more comes, the one goes that
+ * has said nothing for longest; if all have answered, the oldest. Who belongs here answers at once,
+ * and comes in at one of its attempts, however many others there are.
  *
- * One count of all that wait, from the newest to the oldest: zeroed, unauthenticated_add,
- * unauthenticated_first_to_go.
+ * Zeroed; unauthenticated_add for each, the newest first; then unauthenticated_first_to_go.
  */
-enum { UNAUTHENTICATED_MAX = 64, UNAUTHENTICATED_S = 5 };
-#define UNAUTHENTICATED_NS (UNAUTHENTICATED_S * UINT64_C(1000000000))
+enum { UNAUTHENTICATED_MAX = 64, PROVING_S = 5 };
+#define PROVING_NS (PROVING_S * UINT64_C(1000000000))
 
 struct unauthenticated {
     unsigned count;

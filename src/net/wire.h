@@ -8,6 +8,8 @@
  * wire_check_frame() and, for each entry, wire_next(): every length is compared with what is left.
  *
  * Memory    the caller's buffers; entries are read and written in place
+ * Waiting   never
+ * Life      none
  */
 #ifndef LOCUS_NET_WIRE_H
 #define LOCUS_NET_WIRE_H
