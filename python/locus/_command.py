@@ -4,16 +4,32 @@ import argparse
 import os
 import re
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional, Set
 
 
 class Problem(Exception):
     """A sentence for who called."""
 
 
+class Parser(argparse.ArgumentParser):
+    """Of an option that has one value nobody could know which of two counts."""
+
+    def __init__(self, *a: Any, **named: Any) -> None:
+        super().__init__(*a, **named)
+        self.given: Set[str] = set()
+        self.register("action", None, Once)
+
+
+class Once(argparse.Action):
+    def __call__(self, of: Any, told: argparse.Namespace, value: Any, name: Optional[str] = None) -> None:
+        if name and self.dest in of.given:
+            of.error(f"{name} is given twice, and has one value: leave one out")
+        of.given.add(self.dest)
+        setattr(told, self.dest, value)
+
+
 def parser(name: str, about: str, more: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(f"locus {name}", description=about, epilog=more,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    return Parser(f"locus {name}", description=about, epilog=more, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def count(text: str) -> int:

@@ -6,7 +6,7 @@ import os
 import zlib
 from typing import List, Optional
 
-from .._command import Problem, keep_others, run
+from .._command import Parser, Problem, keep_others, run
 
 ABOUT = """Converts what people bring into the one form that a program reads. What it takes by itself it says in one line
 before it writes; what could be read in two ways it refuses, until an option says it. Rows are counted, and
@@ -41,7 +41,7 @@ PROGRAMS = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         "locus prepare", usage="locus prepare PROGRAM INPUT... OUTPUT [options]", description=ABOUT,
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=110, max_help_position=26),
         epilog="for example: locus prepare mf ratings.csv - | locus-mf --data - --out model.safetensors")
