@@ -12,6 +12,7 @@ USES = {
     "kge": [
         ("--json", "--data is missing: the graph to learn from"),
         ("--dims 3", 'there is no option "--dims"'),
+        ("--data=a --data b", "--data is given twice, and has one value: leave one out"),
         ("--data x --dim 3", "--dim 3 is odd"),
         ("--data x --model rotate --dim 3", "--dim 3 is odd"),
         ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
