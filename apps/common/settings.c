@@ -122,7 +122,7 @@ void settings_options(struct settings *s)
         {0,
          OPTION_TEXT(
              "--report", "PATH", &s->report, ARGS_OUTPUT,
-             "write what the page of the run is made of to PATH.parts.*,\nand at the end the page (HTML), by locus report")},
+             "at the end write a page of the run there (HTML); what it is made\nof is written beside it all the time: PATH.parts.*")},
         {0, OPTION_FLAG("--json", &s->json, 0,
                         "rank 0 prints JSON lines on stdout, and nothing else")},
         {0, OPTION_FLAG("--baseline", &s->is_baseline, 0,
