@@ -104,7 +104,7 @@ FORMS = [
         ("the cat\n", '1: "the" is no number of words: must be a whole number from 0 to 1073741823'),
         ("2 0:1 1:1\n2 0:1 x:1\n", '2: "x" is no word: must be a whole number'), ("2 0:1\n", "1: has 1 words, and says that"),
         ("1 0:0.5\n", '1: "0.5" is no count'), ("1  0:1\n", "1: has more than one blank"), ("0\n0\n", "has no words")]),
-    ("lda", "document word count, behind three lines of their numbers", "--data bad", [
+    ("lda", "document word count, after three lines of their numbers", "--data bad", [
         ("1\n2\n1\n1 3 1\n", '4: "3" is no word: must be a whole number from 1 to 2'),
         ("1\n2\n1\n1 2\n", "4: must be three numbers"), ("1\n2\n2\n1 2 1\n", "4: the file ends after 1 of 2 entries")]),
     ("lasso", "response index:value ..., indices from 1", "--data bad", [

@@ -95,7 +95,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.class_columns, told.purpose_columns]
     cut = [each for each in (told.columns, *told.asked) if each and each.endswith(",")]
     if len(told.paths) < 2 or told.bins < 2 or cut:
-        parser.error(f"{cut[0]} ends with a comma: there must be no blank behind it" if cut else
+        parser.error(f"{cut[0]} ends with a comma: there must be no blank after it" if cut else
                      "INPUT and OUTPUT are needed" if len(told.paths) < 2 else f"--bins {told.bins}: must be 2 or more")
     return run("prepare", _prepare, told)
 

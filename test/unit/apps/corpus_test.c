@@ -77,7 +77,7 @@ TEST(corpus, corpus_load_refuses_all_that_is_no_document)
         {"1\n2\n2\n1 1 1\n", ":4: the file ends after 1 of 2 entries"},
         {"1\n2\n1\n1 1 1\n1 2 1\n", ":5: there are more entries than declared"},
         {"1\n2\n1\n1 3 1\n", ":4: \"3\" is no word: must be a whole number from 1 to 2. A line must"
-                             " be \"document word count, behind three lines of their numbers\""},
+                             " be \"document word count, after three lines of their numbers\""},
         {"1\n2\n1\n1 1\n", ":4: must be three numbers, with one blank between"},
         {"1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of words"},
         {"%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 4\n",

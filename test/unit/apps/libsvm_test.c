@@ -48,7 +48,7 @@ TEST(libsvm, pairs_that_are_none_are_refused)
         {"0 1073741824:1\n", "file:1: \"1073741824\" is no feature"},
         {"0 -1:1:1\n", "file:1: \"-1\" is no field"},
         {"0  1:1\n", "file:1: has more than one blank"},
-        {"0 1:1 \n", "file:1: has more than one blank between two words, or one behind"},
+        {"0 1:1 \n", "file:1: has two blanks between words, or one at the end"},
         {"0 1:1 # x\n", "file:1: \"#\" is no feature"}};
     ENDS_EACH(read_text, 1, cases);
 }
