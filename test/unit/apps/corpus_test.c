@@ -68,7 +68,7 @@ TEST(corpus, corpus_load_refuses_all_that_is_no_document)
         {"2 0:1 ox:1\n", ":1: \"ox\" is no word"},
         {"2 0:1 1:1.5\n", ":1: \"1.5\" is no count: must be a whole number from 0 to 16777215"},
         {"2 0:1\n", ":1: has 1 words, and says that it has 2"},
-        {"2 0:1  1:1\n", ":1: has more than one blank"},
+        {"2 0:1  1:1\n", ":1: has two blanks"},
         {"1 0:1:1\n", ":1: has two colons in a word:count"},
         {"2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4"},
         {"1\n2\n", ":2: the file ends in its head of three lines"},
