@@ -462,7 +462,7 @@ def advice(run: Run) -> Iterator[str]:
     for rank, n in run.nodes.items():
         keys, remote = run.accessed(rank)
         waited = n.total("waits_s") / max(1, n.head.get("workers", 1)) / (n.t[-1] - n.t[0]) if len(n.t) > 1 else 0.0
-        heeds = n.head.get("technique") in ("adaptive", "relocate", "replicate")
+        late, heeds = n.total("late"), n.head.get("technique") in ("adaptive", "relocate", "replicate")
         # Few keys cost little, unless calls wait for them often: a start has some long waits.
         if not heeds or (waited < .125 or n.total("waits") < 32) and remote < max(1024, keys / 8):
             continue
@@ -470,10 +470,10 @@ def advice(run: Run) -> Iterator[str]:
             remedy = "no intent was signaled: call locus_intent() some steps ahead with the keys of each step"
         elif n.total("clock") == 0:
             remedy = "no clock was advanced, so intents that begin later wait: call locus_advance_clock() after each step"
-        elif 2 * n.total("late") >= remote:
+        elif 2 * late < remote and 8 * remote >= keys and (waited >= .125 or 2 * remote >= keys):
+            remedy = "no intent named them: signal intent for all keys of a step"  # fewer may be samples, which nobody can name
+        elif 2 * late >= remote or late >= n.total("waits"):  # one late key makes a call of many wait
             remedy = f"the intents for them came too late: {ahead}has each thread a core?"
-        elif 8 * remote >= keys and (waited >= .125 or 2 * remote >= keys):  # fewer may be samples, which nobody can name
-            remedy = "no intent named them: signal intent for all keys of a step"
         else:
             continue
         yield (f"node {rank}: {100 * remote / max(keys, 1):.2g} % of {_show(keys)} keys were at other nodes, and workers waited "
