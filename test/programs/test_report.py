@@ -208,7 +208,8 @@ class Report(nodes.TestCase):
         lots = {"local": 50000, "remote": 50000, "waits": 1000, "waits_s": 9.0, "signaled": 90000, "clock": 100}
         for end, counts in [
                 ("no intent was signaled", {"signaled": 0}), ("no intent was signaled", {"signaled": 0, "waits_s": 0}),
-                ("no clock was advanced", {"clock": 0}), ("came too late", {"late": 25000}), ("no intent named them", {}),
+                ("no clock was advanced", {"clock": 0}), ("came too late: signal them more steps ahead;", {"late": 25000}),
+                ("came too late: has each thread a core?", {"late": 25000, "program": "locus-mf"}), ("no intent named them", {}),
                 ("", {"remote": 7000, "waits_s": 1.0}), ("no intent named them", {"remote": 8000, "waits_s": 3.0}),
                 ("", {"remote": 7000, "waits_s": 3.0}), ("came too late", {"remote": 7000, "waits_s": 3.0, "late": 4000}),
                 ("came too late", {"remote": 7000, "waits_s": 3.0, "late": 1000}),  # as many as there were waits
@@ -219,6 +220,7 @@ class Report(nodes.TestCase):
             with self.subTest(counts=counts):
                 counts = {**lots, **counts}
                 head = {"node": 0, "nodes": 1, "technique": counts.pop("technique", "adaptive"), "workers": 2, "shards": 1}
+                (self.at / "slow.run.jsonl").write_text(json.dumps({"program": counts.pop("program", ""), "t": int(1e15), "nodes": 1}))
                 lines = [{**head, "t": int(1e15)}, {"t": int(1e15)}, {"t": int(1e15 + 1e7), **counts}]
                 (self.at / "slow.0.report.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
                 said = self.must(f"{REPORT} {self.at}/slow --out {self.at}/page.html")
