@@ -106,7 +106,8 @@ int main(int argc, char **argv)
     double loss = ahead > 0 ? train_ported(worker, first, first + part, (unsigned)rank, ahead)
                             : train_before(worker, first, first + part, (unsigned)rank);
     check(locus_stats_read(node, &stats));
-    printf("node %d: loss %.3f, %.2f %% of pulls went to another node\n", rank,
-           loss / part / AROUND, 100.0 * (double)stats.pulled_remote / part / KEYS);
+    printf("node %d: loss %.3f, %.2f %% of pulls went to another node; calls waited %.1f s\n", rank,
+           loss / part / AROUND, 100.0 * (double)stats.pulled_remote / part / KEYS,
+           stats.calls_waited_s);
     return locus_worker_close(worker) || locus_close(node);
 }

@@ -20,16 +20,15 @@
  *           worker's handle is that of the next worker that opens with its id.
  * Output    The library never prints on stdout. It ends the process only if an internal invariant
  *           is violated, or a shard has no memory for what it must remember: then with one sentence
- *           on stderr. A collective that has waited for 10 s says on stderr which nodes it waits
- *           for.
- * Threads   A locus_worker and a locus_loader are each used by one thread at a time.
- *           locus_loader_open() and locus_current_clock() may be called from any thread; everything
- *           else is thread-safe. A call needs at most 64 KiB of stack; locus_open() of a cluster
- *           also what the system needs to look up names.
+ *           on stderr. There a collective says after 10 s which nodes it waits for.
+ * Threads   A locus_worker and a locus_loader are each used by one thread at a time, but
+ *           locus_loader_open() and locus_current_clock() may be called from any. Calls that take
+ *           neither are thread-safe. A call needs at most 64 KiB of stack; locus_open() of a
+ *           cluster also what the system needs to look up names.
  * Shapes    Rows are binary32 in all calls. Keys are dense: the tables lie end to end, in their
  *           order, in one key space that begins at 0. Arrays of n rows hold them one after the
- *           other without gaps; rows of different lengths may be mixed in one call. A row that was
- *           never written is zero.
+ *           other without gaps, also rows of different lengths. When a call has returned, its
+ *           arrays are yours again, but for `_async`. A row that was never written is zero.
  * Memory    A row that was never touched costs none. A written row costs its values and 9 bytes on
  *           the node that owns it. In a cluster, a node that accessed or intended a row of another
  *           keeps 16 bytes for it, and 8 more once the row was copied to it or has moved; a copy
@@ -88,7 +87,7 @@ LOCUS_API const char *locus_error(void);
 #define LOCUS_SHARDS_MAX 256   /* shards of a node */
 #define LOCUS_SUM_MAX 64       /* numbers that locus_sum() adds up */
 #define LOCUS_NOTE_MAX 1024    /* bytes of a checkpoint's note */
-/* keys of a node of several whose intents are signaled and have not started */
+/* keys whose intents wait for their start, on a node of a cluster of several */
 #define LOCUS_WAITING_KEYS_MAX 16000000
 
 /* What locus_push() does with a row. LOCUS_NO_OPTIMIZER: it adds. All others: what is pushed is a
@@ -161,7 +160,7 @@ struct locus_config {
     const struct locus_table *tables; /* read by locus_open() only */
     size_t table_count;               /* at least 1 */
     unsigned workers;                 /* worker threads that will open on this node; default 1 */
-    /* shard actors of each node; 0: rank 0 chooses. Equal on all nodes */
+    /* shards: threads of each node that manage rows; 0: rank 0 chooses. Equal on all nodes */
     unsigned shards;
     enum locus_technique technique; /* equal on all nodes */
     /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The
@@ -226,8 +225,8 @@ LOCUS_API uint32_t locus_state_length(const locus *, locus_key);
  * fastest in this way: by each node those of its own rows, many in a call. */
 LOCUS_API size_t locus_owned(locus *, locus_key from, locus_key *keys, size_t max);
 
-/* Opens a worker, with the lowest free id. Waits for the end of a collective to which all other
- * workers of the node have come; if all have closed, for the end of a quiesce of the other nodes.
+/* Opens a worker, with the lowest free id. Waits while a collective is under way to which all other
+ * workers of the node have come; if none is open here, while the other nodes quiesce.
  * -EBUSY if `workers` of the configuration are open already; -ECONNRESET if a peer was lost. */
 LOCUS_API int locus_worker_open(locus *, locus_worker **out);
 /* Waits for the worker's operations; its intents end; it counts as arrived at later collectives.
@@ -245,10 +244,10 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  * (Lapse, Theorem 1); a worker sees its own completed updates in every later value. Others'
  * updates may seem to go backwards: a value from the owner has more of them than one that is
  * read later from a replica here, until the next refresh. locus_bound() and locus_quiesce() say
- * what every later value has. A row that several workers of this node write at the same time counts
- * as replicated, also on a cluster of one: each of them may get a copy of it, which is exchanged
- * with the row every millisecond or so, at every collective, bound and set, and as soon as another
- * node pulls or moves it. Not with LOCUS_STATIC and LOCUS_RELOCATE.
+ * what every later value has. What holds for replicated keys holds, also on a cluster of one, for a
+ * row that several workers of this node write at the same time: each of them may get a copy of it,
+ * which is exchanged with the row every millisecond or so, at every collective, bound and set, and
+ * as soon as another node pulls or moves it. Not with LOCUS_STATIC and LOCUS_RELOCATE.
  *   -EINVAL      a key out of range or a NULL array: nothing was read or written
  *   -ECONNRESET  a node was lost: locus_error() names it; requests to it may or may not have been
  *                done
@@ -258,9 +257,9 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  *                section: other rows of the call may have been written. Never on a cluster of one
  */
 LOCUS_API int locus_pull(locus_worker *, const locus_key *keys, size_t n, float *values);
-/* Adds. If the table has an optimizer, `updates` are gradients: the row of each key takes one step,
- * where a copy of it is, and equal keys of a call one each, in their order. For Adam a call is one
- * step of this node with the table, and each locus_step_local() is one. */
+/* Adds. If the table has an optimizer, `updates` are gradients: each key's row, or its copy here,
+ * takes a step; a key that a call names twice takes two, in their order. Adam's bias correction
+ * counts a call, and each locus_step_local(), as one step of this node with the table. */
 LOCUS_API int locus_push(locus_worker *, const locus_key *keys, size_t n, const float *updates);
 /* Overwrites. If the table has an optimizer, the row's state is cleared. */
 LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const float *values);
@@ -269,10 +268,10 @@ LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const f
  * Reads and writes rows with the state of their optimizer, and sets rates.
  *
  * Nodes, and workers of a node, that step copies of one row at the same time do not see each
- * other's steps until copies are synchronized. Then the changes of the values are added up (one
- * step may instead be made once more, where the row is), and the state becomes that of all steps,
- * one after the other: nothing is lost, counted twice or blown up, however many there are. All
- * calls that read or write values leave the state out, except locus_pull_state() and
+ * other's steps until copies are synchronized. Then the changes of the values are added up (a
+ * single step of a copy may instead be taken anew where the row is), and the state becomes that of
+ * all steps, one after the other: nothing is lost, counted twice or blown up, however many there
+ * are. All calls that read or write values leave the state out, except locus_pull_state() and
  * locus_set_state(), for which a row is locus_state_length() floats: the values, then the state (m
  * before v). Without an optimizer they are locus_pull() and locus_set().
  */
@@ -388,9 +387,9 @@ LOCUS_API int locus_read_rows(locus_worker *, const locus_key *keys, size_t n, f
  */
 #define LOCUS_THREADS_MAX 64
 /* From now on, `threads` threads do this worker's calls with many keys: the caller's, and helpers
- * that the library has. Until it closes; 1 at first. Results are the same: the caller's thread
- * alone does a set, or a push of steps, of few keys or with a key twice; and such a push of sums on
- * a node without others that has one worker, whose rows have no latches.
+ * that the library has. Until it closes; 1 at first. Results are the same. Helpers read rows, and
+ * add to them where several workers or nodes write; what else is written they write in calls of
+ * very many keys that all differ.
  *   -EINVAL  0, or above LOCUS_THREADS_MAX
  *   -ENOMEM  no memory, or no threads: nothing changes */
 LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
@@ -655,7 +654,8 @@ LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *no
  * other threads they are a snapshot. Accesses are counted in keys; checkpoints and restores make
  * none. */
 struct locus_stats {
-    /* keys: main copy here, replica here, elsewhere */
+    /* keys whose row was here as main copy, here as replica, elsewhere. A view is a pull; what a
+     * `_local` call does not find is not counted */
     uint64_t pulled_local, pulled_replica, pulled_remote;
     uint64_t pushed_local, pushed_replica, pushed_remote; /* the same for push and set */
     uint64_t relocated_in, relocated_out, replicas_created, replicas_dropped, replicas_now,
@@ -670,8 +670,8 @@ struct locus_stats {
     /* calls of locus_bound() that had to wait, and their total waiting time */
     uint64_t bounds_waited;
     double bounds_waited_s;
-    /* calls that waited for other nodes (LOCUS_BLOCKED_TIME), and how long, of all workers
-     * together: one late key makes a call of many wait */
+    /* calls that waited for rows of other nodes (LOCUS_BLOCKED_TIME), and how long, of all workers
+     * together: one late key makes a call of many wait. Not for other workers in collectives */
     uint64_t calls_waited;
     double calls_waited_s;
 };

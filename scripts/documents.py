@@ -3,7 +3,8 @@
 
   - links and anchors that lead nowhere
   - options of our programs that the program's --help does not know, targets that make does not have, scripts and sources
-    that do not exist, variables LOCUS_... that no source reads, tests `suite/name` of a suite that has no such one
+    that do not exist, variables LOCUS_... that no source reads, tests `suite/name` of a suite that has no such one,
+    T= of `make` that chooses no test
   - code that is said to be shown from a file and is not in it
   - variables LOCUS_... that locus reads and docs/reference/variables.md does not name, or the other way round; commits that do not exist
   - lines of more than 120 columns, but in tables
@@ -203,8 +204,8 @@ def known_variables(root):
 
 
 def known_tests(root):
-    """The names of each suite's tests."""
-    found = {}
+    """The names of each suite's tests; of those in Python the modules."""
+    found = {path.stem: set() for path in pathlib.Path(root, "test").rglob("test_*.py")}
     for place, _, names in os.walk(os.path.join(root, "test")):
         for name in (n for n in names if n.endswith(".c")):
             with open(os.path.join(place, name), encoding="utf-8") as f:
@@ -250,6 +251,11 @@ def check_tests(d, tests):
         for suite, test in re.findall(r"`(\w+)/(\w+)`", line):
             if suite in tests and test not in tests[suite]:
                 fault(d.path, number, f"there is no test {suite}/{test}")
+    names = [f"{suite}/{test}" for suite in tests for test in tests[suite] or ("",)]
+    for number, text in d.code:
+        for chosen in re.findall(r"\bmake (?:test|cluster|programs-test) T=(\S+)", text):
+            if not any(chosen in name for name in names):
+                fault(d.path, number, f"there is no test with {chosen} in its name")
 
 
 def check_blocks(root, d):

@@ -2,8 +2,9 @@
 #     awk -v folder=F -v version=V -f scripts/manual-functions.awk examples/calls.c include/locus.h...
 #
 # A page is what stands between two empty lines of the header, if it declares something. Its first comment is the
-# description; a comment before or behind a later function is that function's. What a comment says of -E... are the
-# errors; the example is each function of calls.c that calls one of the page's. Every declared name leads to the page.
+# description; a comment before or behind a later function is that function's, one before a later constant the
+# constant's. What a comment says of -E... are the errors; the example is each function of calls.c that calls one of the
+# page's. Every declared name leads to the page.
 #
 # A header's first comment, and a list of its pages, are the page that is called as the header is: locus(3).
 
@@ -89,7 +90,11 @@ function read_page(    i, line, comment, depth, function_, said, first) {
             functions[++function_count] = function_
             returns[function_] = line
         }
-        if (said != "" && names) { about[function_count] = about[function_count] said; if (!function_count) description = description said }
+        if (said != "" && names) {
+            if (!function_count) description = description said
+            else if (match(line, /^#define LOCUS_[A-Z_]+/)) of_constant[substr(line, 9, RLENGTH - 8)] = said
+            else about[function_count] = about[function_count] said
+        }
         said = ""
         if (depth && line ~ /^\}/) depth = 0
         sub(/^LOCUS_API /, "", line)
@@ -115,8 +120,9 @@ function summary(s,    at) {
     return s
 }
 
-# Prints a comment; its lines "  -EINVAL  text" are kept for ERRORS, and so are its sentences that have a -E.
-function say(s,    i, n, lines, flow, parts, values) {
+# Prints a comment; its lines "  -EINVAL  text" are kept for ERRORS, and so are its sentences that have a -E. Lines
+# "  1  text" are a list, and what four spaces set off is printed as it stands.
+function say(s,    i, n, lines, flow, parts, values, at, in_list, in_code) {
     n = split(s, lines, "\n")
     for (i = 1; i < n; i++) {
         if (lines[i] ~ /^  +-E[A-Z]/) {
@@ -128,8 +134,19 @@ function say(s,    i, n, lines, flow, parts, values) {
             sub(/^ +/, "", lines[i]); errors = errors quoted(lines[i]) "\n"
         } else {
             in_error = 0
+            if (in_code && lines[i] !~ /^    /) { print ".fi" > page; in_code = 0 }
+            if (lines[i] ~ /^  [0-9]+ /) {
+                sub(/^ +/, "", lines[i])
+                at = index(lines[i], " ")
+                print ".TP\n.B " substr(lines[i], 1, at - 1) "\n" quoted(trimmed(substr(lines[i], at))) > page
+                in_list = 1
+                continue
+            }
+            if (in_list && lines[i] ~ /^  /) { print quoted(trimmed(lines[i])) > page; continue }
+            if (in_list && lines[i] != "") print ".PP" > page
+            in_list = 0
             if (lines[i] == "") { if (i > 1 && i < n - 1) print ".PP" > page }
-            else if (lines[i] ~ /^  /) print ".br\n" quoted(lines[i]) > page
+            else if (lines[i] ~ /^    /) { print (in_code ? "" : ".nf\n") quoted(lines[i]) > page; in_code = 1 }
             else { flow = flow " " lines[i]; print quoted(lines[i]) > page }
         }
     }
@@ -148,20 +165,22 @@ function kind_of(f,    line) {
     line = returns[f]
     if (line ~ /^LOCUS_API void [^*]/) return "nothing"
     if (line ~ /^LOCUS_API bool /) return "true or false"
-    if (line ~ /^LOCUS_API int / && line !~ /\(const locus(_worker)? \*\)/) return "0, or a negative value of errno"
-    return "the value that is described above"
+    if (line !~ /^LOCUS_API int / || line ~ /\(const locus(_worker)? \*\)/) return "the value that is described above"
+    return (description ~ /(^|\n)  [0-9]+ / ? "a value that is described above" : "0") ", or a negative value of errno"
 }
 
-function write_returns(    i, kind, list, order, n) {
+function write_returns(    i, kind, list, order, n, fails) {
     print ".SH RETURN VALUE" > page
     for (i = 1; i <= function_count; i++) {
         kind = kind_of(functions[i])
         if (!(kind in list)) order[++n] = kind
         list[kind] = list[kind] (kind in list && list[kind] ? ", " : "") functions[i] "()"
     }
-    for (i = 1; i <= n; i++)
+    for (i = 1; i <= n; i++) {
         print (i > 1 ? ".br\n" : "") quoted(list[order[i]] (list[order[i]] ~ /,/ ? " return " : " returns ") order[i] ".") > page
-    return "0, or a negative value of errno" in list
+        fails += order[i] ~ /errno$/
+    }
+    return fails
 }
 
 # Of each name that no block before has shown, the first block that has it.
@@ -191,6 +210,8 @@ function write_page(    i, n, lines, list, calls) {
     if (name[1] == stem) { say_rules(); return }
     for (i = 1; i <= function_count; i++)
         if (about[i] != "") { print ".PP\n.BR " functions[i] " ():" > page; say(about[i]) }
+    for (i = 1; i <= names; i++)
+        if (name[i] in of_constant) { print ".PP\n.BR " name[i] ":" > page; say(of_constant[name[i]]) }
     if (function_count && write_returns()) {
         print ".SH ERRORS\n.BR locus_error (3)\nhas a sentence that says what, where, and the remedy." > page
         if (errors == "")
@@ -252,7 +273,7 @@ function end_header() {
 function flush_page(    i) {
     description = code = ""
     names = function_count = 0
-    split("", about); split("", returns)
+    split("", about); split("", returns); split("", of_constant)
     read_page()
     if (!names && text[1] ~ /SPDX/) read_rules()
     count = 0

@@ -58,6 +58,12 @@ for page in "$man"/man3/*.3; do
     ! grep -q 'value of errno' "$page" || grep -q '^.SH ERRORS' "$page" || missing+=" $(basename "$page"): ERRORS"
 done
 judge "every function's page has its sections" "$missing"
+missing=''
+awk '/^\.nf/ { on = 1 } /^\.fi/ { on = 0 } !on && /^  / { exit 1 }' "$man"/man3/*.3 || missing+=' code is filled'
+page=$man/man3/locus_read_rows.3
+[ "$(grep -c '^\.B [01]$' "$page")" = 2 ] && ! grep -q 'returns 0' "$page" && grep -q '^\.SH ERRORS' "$page" || missing+=' locus_read_rows'
+! grep -A 1 '^\.BR locus_intent ():' "$man/man3/locus_intent.3" | grep -q 'it never ends' && grep -q '^\.BR LOCUS_FOREVER:' "$man/man3/locus_intent.3" || missing+=' LOCUS_FOREVER'
+judge "lists, code and constants stand apart" "$missing"
 
 # What `whatis` and `apropos` show: what the page is about, in a line, without the page before it.
 missing=''

@@ -444,7 +444,7 @@ static void take_frame(struct link *l, const struct wire_frame *f)
     const struct links *all = l->all;
     const char *why = NULL;
     if (l->heard_bye)
-        why = "a frame behind its goodbye";
+        why = "a frame after its goodbye";
     else if (f->kind == WIRE_ENTRIES)
         why = all->events.frame(all->events.context, l->peer, f, f + 1);
     else if (f->kind == WIRE_HEARTBEAT && all->events.heartbeat)

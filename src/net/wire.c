@@ -47,7 +47,7 @@ const struct wire_entry *wire_next(struct wire_cursor *c, const char **why)
     size_t rest = (size_t)(c->end - c->at);
     *why = NULL;
     if (c->left == 0) {
-        if (rest > 0) *why = "bytes behind the last entry";
+        if (rest > 0) *why = "bytes after the last entry";
         return NULL;
     }
     if (rest < sizeof *e)

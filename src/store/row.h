@@ -339,8 +339,10 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
 }
 
 /* The row in place, inside a reader's section; NULL if it is not here. *is_replica: 0 or 1. */
-static inline const float *row_view(const struct store *st, struct row_ref s, struct copies *mine,
-                                    int *is_replica)
+static inline __attribute__((always_inline)) const float *row_view(const struct store *st,
+                                                                   struct row_ref s,
+                                                                   struct copies *mine,
+                                                                   int *is_replica)
 {
     if (partition_is_array(s.partition)) {
         *is_replica = 0;

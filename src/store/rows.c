@@ -28,10 +28,11 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct partit
                                                              uint64_t slot, bool to_write)
 {
     const char *row = p->rows + slot * p->row_bytes;
-    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes
-                                                                 : FETCH_LINES_MAX * CACHE_LINE;
-    for (uint32_t at = 0; at < bytes; at += CACHE_LINE) fetch_line(row + at, to_write);
-    fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
+    const char *end = row + (p->row_bytes < FETCH_LINES_MAX * CACHE_LINE
+                                 ? p->row_bytes
+                                 : FETCH_LINES_MAX * CACHE_LINE);
+    for (const char *at = row; at < end; at += CACHE_LINE) fetch_line(at, to_write);
+    fetch_line(end - 1, to_write); /* a row need not begin with its line */
 }
 
 void row_fetch_to_write(struct row_ref s)

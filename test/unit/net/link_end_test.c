@@ -216,7 +216,7 @@ FACING_TEST(fails_at_a_frame_behind_the_goodbye)
 {
     ends_say_notice(f->fd, 0, WIRE_BYE, 0, "");
     ends_say_entry(f->fd, 1, 0, 1);
-    end_check_failed(&f->end, PEER, "sent a frame behind its goodbye");
+    end_check_failed(&f->end, PEER, "sent a frame after its goodbye");
 }
 
 /* ---- notices of a loss ----------------------------------------------------------------------- */
