@@ -448,7 +448,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
     struct reactor *r = c->reactor[number];
     if (!r) return;
     shard_fini(&r->shard);
-    for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     for (unsigned peer = 0; r->open && peer < sim.nodes; peer++)
         if (r->open[peer]) free_frame(r->open[peer]);
@@ -477,8 +476,7 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
     r->inbox = calloc(plan->config.workers, sizeof *r->inbox);
     if (!r->open || !r->spoke_ns || !r->inbox || outbox_init(&r->outbox, sim.nodes)) return -ENOMEM;
-    for (; r->workers < plan->config.workers; r->workers++)
-        if (!mailbox_init(&r->inbox[r->workers].mailbox)) return -ENOMEM;
+    r->workers = plan->config.workers;
     if (plan->store->dirty) {
         plan->store->dirty[r->number].context = r;
         plan->store->dirty[r->number].notify = wake_for_dirty;

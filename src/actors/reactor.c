@@ -148,9 +148,6 @@ static void wake_for_dirty(void *reactor)
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
-    for (unsigned w = 0; w < r->workers; w++)
-        if (!mailbox_init(&r->inbox[w].mailbox))
-            return error_set(-ENOMEM, "no memory for a mailbox");
     struct store *store = c->plan->store;
     const struct shard_config shard = {.plan = c->plan,
                                        .platform = &r->platform,
@@ -221,7 +218,6 @@ void reactor_free(struct reactor *r)
     if (!r) return;
     uring_fini(r->uring);
     reactor_fini(r);
-    for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r->link);
     outbox_fini(&r->outbox);
@@ -433,18 +429,12 @@ void reactor_wake(struct reactor *r)
 
 void reactor_post(struct reactor *r, struct request *request)
 {
+    struct turn *turn = &r->shared.turn;
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    if (!turn_is_ours(&r->shared.turn)) reactor_wake(r);
+    if (!turn_is_ours(turn) && turn_want(turn)) uring_wake(r->uring);
 }
 
 /* ---- a worker instead of the thread ---- */
-
-static bool take_turn(struct reactor *r)
-{
-    if (!turn_take(&r->shared.turn)) return false;
-    uring_get_up(r->uring);
-    return true;
-}
 
 static void give_turn(struct reactor *r)
 {
@@ -452,28 +442,27 @@ static void give_turn(struct reactor *r)
 }
 
 /* A worker that gets no core while it has the turn would make peers take the node for lost. */
-static bool is_as_soon(struct reactor *r)
+bool reactor_help_begin(struct reactor *r)
 {
+    if (!r->has_one_worker) return false;
     uint64_t now = time_now_ns();
     if (now - r->soon_ns > SOON_NS) {
         pid_t thread = __atomic_load_n(&r->shared.thread, __ATOMIC_RELAXED);
         r->soon_ns = now;
         r->is_as_soon = thread > 0 && pinning_is_as_soon(thread);
     }
-    return r->is_as_soon;
-}
-
-bool reactor_help_begin(struct reactor *r)
-{
-    if (!r->has_one_worker || !is_as_soon(r)) return false;
+    if (!r->is_as_soon) return false;
     __atomic_store_n(&r->shared.helper, 1, __ATOMIC_RELAXED);
-    take_turn(r);
+    if (turn_take(&r->shared.turn)) uring_get_up(r->uring);
     return true;
 }
 
 bool reactor_help(struct reactor *r)
 {
-    if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
+    if (!turn_is_ours(&r->shared.turn)) {
+        if (!turn_take(&r->shared.turn)) return false;
+        uring_get_up(r->uring);
+    }
     uint64_t now = time_now_ns();
     unsigned work = uring_poll_shm(r->uring, now) + serve_inboxes(r);
     r->due_ns = shard_turn(&r->shard, now);

@@ -145,14 +145,9 @@ static inline unsigned home_first_bucket(const struct home *h, unsigned partitio
     return h->nodes == 1 ? 0 : partition * 2654435761u % HOME_BUCKETS;
 }
 
-/* `at`: a key's number in its partition plus the partition's first bucket. */
-static inline unsigned home_node(const struct home *h, uint64_t at)
-{
-    return h->node[at % HOME_BUCKETS];
-}
-
-/* The key's slot among those whose home is here; or, if *elsewhere becomes 1 instead of 0, the
- * first of its two slots among those whose home is not here. */
+/* The slot among those whose home is here of a key with the number `at`, counted from its
+ * partition's first bucket; or, if *elsewhere becomes 1 instead of 0, the first of its two slots
+ * among those whose home is not here. */
 static inline uint64_t home_slot(const struct home *h, uint64_t at, uint64_t *elsewhere)
 {
     uint64_t place = h->place[at % HOME_BUCKETS];

@@ -91,7 +91,7 @@ static inline float *row_at(struct row_ref s, directory_word w)
  * word, and no version rises. */
 
 /* One attempt. -EAGAIN also if a writer is at work or the row was never written. `length`: the
- * partition's; `alone`: the key is not one of many. */
+ * partition's; `alone`: its word was not prefetched. */
 static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, float *values,
                                                               uint32_t length, bool alone)
 {
@@ -125,14 +125,6 @@ static inline __attribute__((always_inline)) int row_read_any(struct row_ref s, 
 static inline int row_read(struct row_ref s, float *values)
 {
     return row_read_any(s, values, NULL);
-}
-
-/* One key alone, whose word was not prefetched. */
-static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s, float *values,
-                                                                struct copies *mine)
-{
-    int done = row_try_read(s, values, s.partition->length, true);
-    return done >= 0 ? done : row_read_slowly(s, values, 0, mine);
 }
 
 /* Lets a waiting thread have the latch. A thread that writes a row again and again would otherwise

@@ -121,10 +121,9 @@ static inline __attribute__((always_inline)) void locate(struct pipeline *p, siz
     p->index[i % WORD_AHEAD] = ref.index;
 }
 
-static inline __attribute__((always_inline)) struct row_ref located(const struct pipeline *p,
-                                                                    size_t i)
+static inline struct row_ref located(const struct pipeline *p, size_t i)
 {
-    return partition_row_ref(p->partition[i % WORD_AHEAD], p->index[i % WORD_AHEAD]);
+    return (struct row_ref){p->partition[i % WORD_AHEAD], p->index[i % WORD_AHEAD]};
 }
 
 static inline size_t row_ahead(const struct partition *p)

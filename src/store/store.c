@@ -16,7 +16,7 @@ static size_t partition_count(const struct store *s)
 
 static size_t words_bytes(const struct keyspace *k, unsigned shard)
 {
-    /* To a multiple of 64: word_place() permutes within. */
+    /* To a multiple of 64: row_ref_word() permutes within. */
     return (keyspace_count_below(k, k->keys, shard) + 63) / 64 * 64 * sizeof(directory_word);
 }
 

@@ -183,23 +183,13 @@ uint64_t store_home_keys(const struct store *);
 /* Writes at most `max` keys >= from whose main copy is here, ascending. */
 size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t max);
 
-/* The place of an index's word. Neighbours, which are often hot together, lie in eight different
- * cache lines; but 64 consecutive words still fill eight lines. */
-static inline uint64_t word_place(uint64_t index)
-{
-    /* of two groups of three bits, which change places */
-    uint64_t differ = (index ^ index >> 3) & 7;
-    return index ^ differ * 9;
-}
-
-static inline struct row_ref partition_row_ref(struct partition *partition, uint64_t index)
-{
-    return (struct row_ref){partition, index};
-}
-
+/* Neighbours' words, which are often hot together, lie in eight different cache lines; but 64
+ * consecutive words still fill eight lines. */
 static inline directory_word *row_ref_word(struct row_ref s)
 {
-    return &s.partition->words[word_place(s.index)];
+    /* of two groups of three bits, which change places */
+    uint64_t differ = (s.index ^ s.index >> 3) & 7;
+    return &s.partition->words[s.index ^ differ * 9];
 }
 
 /* The word is, perhaps for the first time, other than UNTOUCHED. */
@@ -218,13 +208,13 @@ static inline struct partition *store_block_partition(const struct store *s, loc
 static inline struct row_ref store_row_ref(const struct store *s, locus_key key)
 {
     const struct keyspace *k = &s->keyspace;
-    if (s->has_one_partition) return partition_row_ref(s->partition, key);
+    if (s->has_one_partition) return (struct row_ref){s->partition, key};
     struct partition *first = store_block_partition(s, key);
     if (__builtin_expect(!first, 0)) first = &s->partition[keyspace_range_of(k, key)];
-    if (k->shards == 1) return partition_row_ref(first, key);
+    if (k->shards == 1) return (struct row_ref){first, key};
     uint64_t index = keyspace_index(k, key);
     size_t shard = (size_t)(key - index * k->shards);
-    return partition_row_ref(first + shard * k->ranges, index);
+    return (struct row_ref){first + shard * k->ranges, index};
 }
 
 /* The key's number in its partition, counted from the partition's first bucket. */
@@ -267,7 +257,8 @@ static inline void row_ref_moved(struct row_ref s)
 
 static inline unsigned row_ref_home(struct row_ref s)
 {
-    return s.partition->home ? home_node(s.partition->home, row_ref_number(s)) : 0;
+    const struct home *h = s.partition->home;
+    return h ? h->node[row_ref_number(s) % HOME_BUCKETS] : 0;
 }
 
 static inline bool row_ref_is_home(struct row_ref s)

@@ -45,11 +45,6 @@ int call_flush(locus_worker *, enum request_kind);
  * before which all flush REQUEST_FLUSH_REPLICAS, replicas are equal to them. */
 int call_flush_updates(locus_worker *);
 
-static inline struct partition *worker_only(const locus_worker *w)
-{
-    return w->only;
-}
-
 static inline uint64_t call_key_bound(const locus_worker *w)
 {
     return __atomic_load_n(&w->bound, __ATOMIC_RELAXED);

@@ -610,7 +610,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
     struct reactor *r = c->reactor[number];
     if (!r) return;
     shard_fini(&r->shard);
-    for (unsigned w = 0; r->inbox && w < c->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r);
 }
@@ -626,8 +625,6 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->looks = true;
     r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
-    for (unsigned w = 0; r->inbox && w < c->workers; w++)
-        if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;
     if (!r->inbox) return -ENOMEM;
     const struct shard_config shard = {.plan = plan,
                                        .platform = &r->calls,
