@@ -89,7 +89,7 @@ static void claim_held(struct shard *s, struct partition *p)
         for (uint64_t bits = partition_held(p, word); bits; bits &= bits - 1) {
             uint64_t number = word * 64 + (unsigned)__builtin_ctzll(bits);
             if (number >= first && number < end)
-                claim(s, partition_row_ref(p, number + p->first_number));
+                claim(s, (struct row_ref){p, number + p->first_number});
         }
     }
 }
@@ -216,7 +216,7 @@ static void decide_row(struct shard *s, struct row_ref ref)
 static void decide_rows(struct shard *s, struct partition *p)
 {
     uint64_t first = p->first_number + p->first_bucket;
-    for (uint64_t i = 0; i < p->keys; i++) decide_row(s, partition_row_ref(p, first + i));
+    for (uint64_t i = 0; i < p->keys; i++) decide_row(s, (struct row_ref){p, first + i});
 }
 
 static void pass_homes(struct shard *s)
