@@ -87,7 +87,7 @@ static void claim_held(struct shard *s, struct partition *p)
         for (uint64_t bits = partition_held(p, word); bits; bits &= bits - 1) {
             uint64_t number = word * 64 + (unsigned)__builtin_ctzll(bits);
             if (number >= first && number < end)
-                claim(s, partition_row_ref(p, number + p->first_number));
+                claim(s, (struct row_ref){p, number + p->first_number});
         }
     }
 }
@@ -97,7 +97,7 @@ static void say_phase(struct shard *s)
     struct losses *l = s->losses;
     l->phase++;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->view, l->phase);
+        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->number, l->phase);
 }
 
 /* ---- 2: what is parked here is not lost ---- */
@@ -212,7 +212,7 @@ static void decide_row(struct shard *s, struct row_ref ref)
 static void decide_rows(struct shard *s, struct partition *p)
 {
     uint64_t first = p->first_number + p->first_bucket;
-    for (uint64_t i = 0; i < p->keys; i++) decide_row(s, partition_row_ref(p, first + i));
+    for (uint64_t i = 0; i < p->keys; i++) decide_row(s, (struct row_ref){p, first + i});
 }
 
 static void pass_homes(struct shard *s)
@@ -256,7 +256,7 @@ static void end(struct shard *s)
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;
     }
-    if (s->platform->repaired) s->platform->repaired(s->platform->context, l->view);
+    if (s->platform->repaired) s->platform->repaired(s->platform->context, l->number);
 }
 
 void repair_turn(struct shard *s)
@@ -273,10 +273,10 @@ void repair_turn(struct shard *s)
     }
 }
 
-void repair_begin(struct shard *s, uint32_t view, unsigned lost)
+void repair_begin(struct shard *s, uint32_t number, unsigned lost)
 {
     if (s->failure < 0) return;
-    loss_begin(s->losses, view, lost);
+    loss_begin(s->losses, number, lost);
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
     hold_credit(s, true);

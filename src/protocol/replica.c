@@ -21,7 +21,7 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
     r->source = r->owner = (uint16_t)owner;
     r->term = term;
     shard_count(&s->counters.replicas_created, 1);
-    shard_event(s, r->index, owner, EVENT_COPIED, WHY_NONE, 0);
+    shard_event(s, r->index, owner, EVENT_REPLICATED, WHY_NONE, 0);
 }
 
 /* Its replica does now: an orphan was said to come from its home. */

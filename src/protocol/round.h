@@ -39,7 +39,7 @@ struct peer_round {
  * what the replicas gained is sent, then the rounds are over that it went with. */
 struct flush {
     struct request *request; /* NULL: none is under way */
-    uint64_t generation;     /* of what is to be sent (clocks.h); 0: not yet */
+    uint64_t interval;       /* of what is to be sent (clocks.h); 0: not yet */
     bool is_sent;
     uint64_t round; /* the last one that may have taken it along */
 };
