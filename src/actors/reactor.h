@@ -6,14 +6,14 @@
  * what can wait (mailbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
  * it sleeps in its ring. If there are more threads than cores, it yields its core between polls, so
  * that it does not starve the worker for which it waits. If that is the only worker of a node of one
- * shard, all of whose links go through common memory, it takes the shard's turns itself while it
+ * shard, all of whose links go through shared memory, it takes the shard's turns itself while it
  * waits, and the thread sleeps (turn.h); for what needs the ring the thread is woken.
  *
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
  *           reactor_lose and reactor_see from any
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
- * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_look:
- *           REACTOR_LOOK_S
+ * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_snapshot:
+ *           REACTOR_SNAPSHOT_S
  * Life      reactor_open, reactor_start, …, reactor_stop (when no worker posts any more),
  *           reactor_fini, reactor_free
  */
@@ -101,9 +101,9 @@ struct reactor_figures {
     uint64_t sleeps, buffer_bytes;
 };
 struct reactor_figures reactor_figures(const struct reactor *);
-/* Looks at a key of this shard. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
+/* What the shard knows of a key. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
  * no time. Not during reactor_stop. */
-enum { REACTOR_LOOK_S = 2 };
-int reactor_look(struct reactor *, uint64_t index, struct key_look *);
+enum { REACTOR_SNAPSHOT_S = 2 };
+int reactor_snapshot(struct reactor *, uint64_t index, struct key_snapshot *);
 
 #endif

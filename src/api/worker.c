@@ -231,7 +231,7 @@ static int quiesce(locus_worker *w)
     rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
     if (rc) return rc;
     struct word word = {.rc = call_repeats(w, repaired)};
-    return agree("locus_quiesce", w, COLLECTIVE_COPIES, &word);
+    return agree("locus_quiesce", w, COLLECTIVE_REPLICAS, &word);
 }
 
 int locus_quiesce(locus_worker *w)

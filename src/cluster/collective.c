@@ -18,7 +18,7 @@ static const struct {
     [COLLECTIVE_SUM] = {"locus_sum", false, false},
     [COLLECTIVE_QUIESCE] = {"locus_quiesce", false, false},
     [COLLECTIVE_UPDATES] = {"locus_quiesce", true, false},
-    [COLLECTIVE_COPIES] = {"locus_quiesce (second part)", false, false},
+    [COLLECTIVE_REPLICAS] = {"locus_quiesce (second part)", false, false},
     [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true},
     [COLLECTIVE_RESTORE] = {"locus_restore", true, true},
     [COLLECTIVE_STAGE] = {"a stage of locus_checkpoint or locus_restore", true, true},

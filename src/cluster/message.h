@@ -98,8 +98,8 @@ struct rendezvous_cluster {
  *
  * A word is a failure (a negative errno and its sentence), or a text, or numbers, or nothing. The
  * answer is the failure of the lowest rank that has failed; if no node has, the text of the lowest
- * that said one, and the sums of the numbers, by rank: the same bits in every run. So a step of all
- * nodes succeeds either on all of them or on none.
+ * that said one, and the sums of the numbers, by rank: the same bits in every run. So what
+ * all nodes do together succeeds on all of them or on none.
  */
 enum { WORD_TEXT_BYTES = 512 };
 

@@ -50,11 +50,6 @@ int call_flush_updates(locus_worker *);
 uint32_t call_repaired(const locus_worker *);
 int call_repeats(const locus_worker *, uint32_t repaired);
 
-static inline struct partition *worker_only(const locus_worker *w)
-{
-    return w->only;
-}
-
 static inline uint64_t call_key_bound(const locus_worker *w)
 {
     return __atomic_load_n(&w->bound, __ATOMIC_RELAXED);

@@ -62,7 +62,7 @@ static void put_replication(const struct record *r, directory_word w)
     if (r->unseen_first != REQUEST_NOWHERE) put(r->unseen_version);
 }
 
-/* Two generations take turns: which of them a thing is of counts, not how they are called. */
+/* Two intervals take turns: which of them a thing is of counts, not how they are called. */
 static void put_clocks(const struct shard *s, const struct record *r)
 {
     const struct clocks *c = s->clocks;
@@ -127,7 +127,7 @@ static void put_node(unsigned node)
             (uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
         put_row(row);
     }
-    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED)
+    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_TRACKED)
         put(w >> 37 & 1);
     if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY)
         put_row(world_row_of(node) + LENGTH);
@@ -145,7 +145,7 @@ static void put_node(unsigned node)
     for (struct parked *p = r->parked; p; p = p->next) put_entry(&p->entry);
 }
 
-/* The generation at the call's node that writes are of which are taken on now. */
+/* The interval at the call's node that writes are of which are taken on now. */
 static unsigned later_at(unsigned call)
 {
     return clocks_at(world_scenario.node[world_scenario.call[call].worker])->later_open;

@@ -363,7 +363,7 @@ static void message_arrives(unsigned from, unsigned to)
     memset(&l->message[l->count], 0, sizeof m);
     const struct wire_frame f = {.count = 1,
                                  .body_bytes = (uint32_t)wire_entry_bytes(m.entry.length),
-                                 .view = world_store[to].home.view};
+                                 .membership = world_store[to].home.membership};
     const char *wrong = shard_frame(&world_state.node[to].shard, from, &f, &m);
     if (wrong) world_state.wrong = wrong;
 }

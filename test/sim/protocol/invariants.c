@@ -316,7 +316,7 @@ struct traffic {
     unsigned rows;
     float main[CONTENT_CAPACITY], record[CONTENT_CAPACITY];
     bool is_disturbed;       /* somebody is writing a copy just now */
-    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsaid */
+    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsent */
 };
 
 /* Entries that carry updates on their way to the main copy, or the main copy itself. */
@@ -366,23 +366,23 @@ static const char *check_content(const float *row, struct content_layout l, stru
 }
 
 /* What the owner of a dirty replica has not got: row.h. */
-static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
+static void add_unsent(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
 {
     const struct partition *p = ref.partition;
-    float row[CONTENT_CAPACITY], unsaid[CONTENT_CAPACITY] = {0};
+    float row[CONTENT_CAPACITY], unsent[CONTENT_CAPACITY] = {0};
     if (!(w & DIRECTORY_DIRTY)) return;
     const float *kept = partition_row(p, directory_slot(w) + 1);
     show(p, row, partition_row(p, directory_slot(w)));
     if (p->bf16 || !p->optimizer) { /* the values, as they were */
-        show(p, unsaid, kept);
-        for (uint32_t i = 0; i < p->length; i++) unsaid[i] = row[i] - unsaid[i];
+        show(p, unsent, kept);
+        for (uint32_t i = 0; i < p->length; i++) unsent[i] = row[i] - unsent[i];
     } else if (p->optimizer->keeps_gradients && kept[p->delta - 1] < 0) {
-        content_write_record(unsaid, journal_key(key)->layout,
+        content_write_record(unsent, journal_key(key)->layout,
                              kept); /* of one step, its gradient */
     } else {
-        memcpy(unsaid, kept, p->delta * sizeof *unsaid);
+        memcpy(unsent, kept, p->delta * sizeof *unsent);
     }
-    add_record(t, key, unsaid);
+    add_record(t, key, unsent);
 }
 
 /* The row is on its way to a replica that is as good: that is the main copy. */
@@ -456,7 +456,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
         const char *wrong = j->is_vague ? NULL : check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica at node %u %s", n, wrong);
-        if (row_ref_word(ref) != t->is_the_main) add_unsaid(t, key, ref, w);
+        if (row_ref_word(ref) != t->is_the_main) add_unsent(t, key, ref, w);
     }
 }
 
@@ -487,7 +487,7 @@ static int find_owner(locus_key key)
     for (unsigned n = 0; n < world.script->nodes; n++) {
         if (platform_is_lost(n)) continue;
         directory_word w = directory_load(k->word[n]);
-        if (directory_state(w) == DIRECTORY_REPLICA || directory_is_copied(w))
+        if (directory_state(w) == DIRECTORY_REPLICA || directory_has_copies(w))
             journal_key(key)->was_replicated = true;
         if (is_elsewhere(directory_state(w), n == home_at(n, key))) continue;
         if (owner >= 0) report_fail(key, "nodes %d and %u both own it", owner, n);
@@ -524,7 +524,7 @@ static void check_replicas(locus_key key, unsigned owner)
     float main[CONTENT_CAPACITY], row[CONTENT_CAPACITY];
     const struct record *o = record_of(owner, key);
     directory_word w = directory_load(row_ref_word(row_ref_at(owner, key)));
-    if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word)
+    if (directory_state(w) != DIRECTORY_TRACKED || !o || directory_version(w) != o->seen_word)
         return;
     if (!read_main(owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
@@ -810,8 +810,8 @@ static void check_memory(unsigned node)
         directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
         rows += row_word_is_written(row_ref_at(node, key), w);
         if (directory_is_latched(w)) report_fail(key, "at rest: latched at node %u", node);
-        if (w & DIRECTORY_WANTED && directory_has_row(w))
-            report_fail(key, "at rest: the latch is wanted at node %u", node);
+        if (w & DIRECTORY_WAITERS && directory_has_row(w))
+            report_fail(key, "at rest: the latch has waiters at node %u", node);
     }
     if (store_held_rows(s->store) != rows)
         report_fail(REPORT_NO_KEY, "at rest: node %u uses %" PRIu64 " slots for %" PRIu64 " rows",
@@ -848,7 +848,7 @@ static void end_copies(unsigned node)
 {
     for (locus_key key = 0; key < world.script->keys; key++) {
         struct row_ref ref = row_ref_at(node, key);
-        if (directory_is_copied(directory_load(row_ref_word(ref)))) copies_end(ref);
+        if (directory_has_copies(directory_load(row_ref_word(ref)))) copies_end(ref);
     }
 }
 
@@ -872,8 +872,8 @@ void invariants_at_rest(void)
 
 static const char *kind_of_word(directory_word w)
 {
-    static const char *const name[] = {"untouched", "elsewhere", "main",   "replica",
-                                       "empty",     "?",         "shared", "?"};
+    static const char *const name[] = {"untouched", "elsewhere", "main",    "replica",
+                                       "empty",     "?",         "tracked", "?"};
     return name[directory_state(w)];
 }
 

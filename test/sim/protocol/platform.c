@@ -249,7 +249,7 @@ static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
     if (!f) abort();
     *f = (struct platform_frame){
         .capacity = capacity,
-        .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view}};
+        .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .membership = s->home.membership}};
     return f;
 }
 
@@ -716,9 +716,9 @@ void reactor_post(struct reactor *r, struct request *request)
     mailbox_put(&r->inbox[request->worker].mailbox, request);
 }
 
-int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
+int reactor_snapshot(struct reactor *r, uint64_t index, struct key_snapshot *out)
 {
-    shard_look(&r->shard, index, out);
+    shard_snapshot(&r->shard, index, out);
     return 0;
 }
 
@@ -751,7 +751,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
     struct reactor *r = c->reactor[number];
     if (!r) return;
     shard_fini(&r->shard);
-    for (unsigned w = 0; r->inbox && w < c->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r);
 }
@@ -768,8 +767,6 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->calls = (struct platform){
         r, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
-    for (unsigned w = 0; r->inbox && w < c->workers; w++)
-        if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;
     if (!r->inbox) return -ENOMEM;
     const struct shard_config shard = {.plan = plan,
                                        .platform = &r->calls,
