@@ -1,4 +1,4 @@
 # file: src/actors/actor.c
 # what: requests that the last turn of a repair refused wait for another wake
-# run: protocol --script survive --technique adaptive
-/^uint64_t shard_turn/,/^}/ s/return s->now_ns;.*$/return UINT64_MAX;/
+# run: protocol --seed 11 --nodes 0 --script survive --technique adaptive --schedule 0
+/^uint64_t shard_turn/,/^}/ s/return s->failure ? UINT64_MAX : s->now_ns;/return UINT64_MAX;/
