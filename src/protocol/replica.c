@@ -510,6 +510,7 @@ void replica_sync_is_lost(struct shard *s, struct record *r)
         origin_set_done(s, r, true);
     else if (r->set != REQUEST_NOWHERE && !l.is_replica)
         origin_set_again(s, r);
+    shard_wake(s, r, WOKEN_REPLICA); /* else nothing remembers that it is to be said again */
 }
 
 void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)
