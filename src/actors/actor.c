@@ -7,8 +7,10 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
+#include "protocol/loss.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
+#include "protocol/repair.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
 #include "protocol/woken.h"
@@ -47,6 +49,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     if (clocks_init(s)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
+    if (loss_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
     if (s->clock &&
         intents_init(s->intents, keys, plan->config.workers, plan->clock, plan->node_keys))
@@ -70,6 +73,7 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .nodes = plan->store->home.nodes,
                         .rank = plan->store->home.rank,
                         .workers = plan->config.workers,
+                        .serves = plan->technique->moves ? SERVES_OR_PASSES_ON : SERVES_HOME,
                         .credit_bytes = c->credit_bytes,
                         .memory_max = shard_memory_max(plan->store),
                         .dirty = plan->store->dirty ? &plan->store->dirty[c->number] : NULL,
@@ -87,6 +91,7 @@ void shard_fini(struct shard *s)
     mover_fini(&s->mover);
     if (s->intents) intents_fini(s->intents);
     if (s->pacer) pacer_fini(s->pacer);
+    loss_fini(s);
     round_fini(s);
     replica_fini(s);
     clocks_fini(s);
@@ -169,6 +174,7 @@ static void begin_request(struct shard *s, struct request *r)
 bool shard_serve(struct shard *s, struct request *r)
 {
     if (s->failure) {
+        if (s->failure == SHARD_REPAIRS) return false;
         shard_complete(s, r);
         return true;
     }
@@ -219,7 +225,10 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
     /* The time may have been read before a frame came that is handled already. */
     if (now_ns > s->now_ns) s->now_ns = now_ns;
-    if (s->failure) return UINT64_MAX;
+    if (s->failure) {
+        if (s->failure == SHARD_REPAIRS) repair_turn(s);
+        if (s->failure) return UINT64_MAX;
+    }
     if (s->stalled) {
         origin_wake_stalled(s);
         woken_consider(s);
@@ -242,7 +251,7 @@ bool shard_has_news(const struct shard *s)
 const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
                         const void *body)
 {
-    if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
+    if (s->failure < 0) return NULL; /* every request was completed: what arrives is dropped */
     if (f->membership != s->store->home.membership) return "a frame of another membership";
     if (s->wrong[peer]) return s->wrong[peer];
     struct wire_cursor cursor = wire_cursor(f, body);
@@ -261,7 +270,7 @@ void shard_heartbeat(struct shard *s, unsigned peer)
 
 void shard_fail(struct shard *s, int rc)
 {
-    if (s->failure) return;
+    if (s->failure < 0) return;
     s->failure = rc;
     for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++) {
         struct request *r = s->active[i];

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/sync.h"
 #include "protocol/clocks.h"
+#include "protocol/loss.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
@@ -147,12 +148,13 @@ static unsigned take_arrivals(const struct shard *s, unsigned peer, struct wire_
 /* ---- the row is not here ---- */
 
 /* All nodes together can have this much under way, by their credit; a single entry may be larger.
- * Of many nodes that is more than there is. */
+ * During a repair also what a round of each has. Of many nodes that is more than there is. */
 static size_t parked_max(const struct shard *s)
 {
     size_t entry = shard_entry_bytes_max(s->store),
            credit = s->credit_bytes > entry ? s->credit_bytes : entry,
-           all = (size_t)s->nodes * s->nodes * credit;
+           round = s->failure ? s->rounds->capacity + entry : 0,
+           all = s->nodes * (s->nodes * credit + round);
     return all < s->memory_max ? all : s->memory_max;
 }
 
@@ -201,15 +203,22 @@ static const char *pass_on(struct shard *s, const struct arrival *a, struct loca
     return l.owner == s->rank ? park(s, a) : forward(s, a->entry, l);
 }
 
+static __attribute__((cold)) const char *park_in_repair(struct shard *s, const struct arrival *a)
+{
+    return a->entry->origin == s->losses->lost ? NULL : park(s, a);
+}
+
 /* ---- requests ---- */
 
 static const char *serve_request(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
-    if (s->technique->moves) {
+    if (s->serves == SERVES_OR_PASSES_ON) {
         const char *wrong = e->origin == s->rank ? origin_check(s, e) : NULL;
         if (wrong) return wrong;
         location_learn(s, a->ref, e->owner, e->term);
+    } else if (s->serves == SERVES_NOBODY) {
+        return park_in_repair(s, a);
     } else if (!row_ref_is_home(a->ref)) {
         return "a request for a row that is not here";
     }
@@ -299,6 +308,54 @@ static void serve_all_parked(struct shard *s, struct record *r)
     }
 }
 
+void parked_serve_anew(struct shard *s, struct record *r)
+{
+    for (struct parked *p = r->parked; p; p = p->next) {
+        p->entry.owner = (uint16_t)s->losses->lost;
+        p->entry.term = 0;
+    }
+    serve_all_parked(s, r);
+}
+
+void parked_drop(struct shard *s, struct record *r, unsigned origin)
+{
+    struct parked *p = r->parked, *last = NULL;
+    r->parked = NULL;
+    for (struct parked *next; p; p = next) {
+        next = p->next;
+        p->next = NULL;
+        if (p->entry.origin == origin) {
+            s->parked_bytes -= wire_entry_bytes(p->entry.length);
+            free(p);
+            continue;
+        }
+        if (last)
+            last->next = p;
+        else
+            r->parked = p;
+        last = p;
+    }
+    if (r->parked) r->parked->last = last;
+}
+
+/* ---- a node was lost ---- */
+
+static __attribute__((cold)) const char *held(struct shard *s, const struct arrival *a)
+{
+    if (s->failure != SHARD_REPAIRS) return "a request that is held, and no node was lost";
+    return a->entry->flags & WIRE_BEGIN ? replica_held(s, a->ref.index) : origin_held(s, a->entry);
+}
+
+/* A row that was given away before its giver knew of the loss has not been claimed. What is parked
+ * stays so. */
+static __attribute__((cold)) void arrived_in_repair(struct shard *s, const struct arrival *a)
+{
+    struct record *r = record_find(&s->records, a->ref.index);
+    if (r) shard_wake(s, r, WOKEN_REPLICA);
+    if (a->entry->term < loss_term(s->losses))
+        owner_claim(s, a->ref, loss_home(s, a->ref), loss_term(s->losses));
+}
+
 static const char *arrive(struct shard *s, const struct arrival *a)
 {
     uint8_t flags = a->entry->flags;
@@ -310,7 +367,18 @@ static const char *arrive(struct shard *s, const struct arrival *a)
     if (flags & WIRE_LOCALIZED) origin_row_is_here(s, a);
     woken_consider(s);
     r = record_find(&s->records, a->ref.index);
-    if (r) serve_all_parked(s, r);
+    if (s->failure)
+        arrived_in_repair(s, a);
+    else if (r)
+        serve_all_parked(s, r);
+    return NULL;
+}
+
+/* Not everything before it was served. */
+static __attribute__((cold)) const char *round_ends_in_repair(struct shard *s,
+                                                              const struct arrival *a)
+{
+    s->losses->round[a->peer] = a->entry->round;
     return NULL;
 }
 
@@ -329,15 +397,18 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_STAYS: return origin_answer(s, a);
     case WIRE_ROW: return arrive(s, a);
     case WIRE_LOCATION: location_learn(s, a->ref, a->entry->owner, a->entry->term); return NULL;
-    case WIRE_SYNC: return serve_sync(s, a);
+    case WIRE_SYNC: return s->failure ? park_in_repair(s, a) : serve_sync(s, a);
     case WIRE_ANSWER: return replica_answer(s, a);
     case WIRE_REFRESH: return replica_refresh(s, a);
     case WIRE_RECALL: return replica_recall(s, a);
-    case WIRE_ROUND:
+    case WIRE_ROUND: return s->failure ? round_ends_in_repair(s, a) : round_end(s, a);
     case WIRE_ROUND_DONE: return round_end(s, a);
     case WIRE_CLOCK_UPDATED:
     case WIRE_CLOCK_FRESH:
     case WIRE_CLOCK_AWAITED: return clocks_entry(s, a);
+    case WIRE_REPAIR: return loss_marker(s, a);
+    case WIRE_HELD: return held(s, a);
+    case WIRE_OFFER: return loss_offered(s, a);
     case WIRE_NONE:
     case WIRE_OPERATIONS: break;
     }

@@ -24,6 +24,7 @@ struct backlog;
 struct clocks;
 struct intent_event;
 struct intents;
+struct losses;
 struct pacer;
 struct replicas;
 struct rounds;
@@ -44,7 +45,14 @@ struct platform {
     uint64_t (*now_ns)(void *context);
     /* Processor time of this thread so far. A call takes half a microsecond. */
     uint64_t (*cpu_ns)(void *context);
+    /* The shard has repaired the loss of view `view` (repair.h). NULL: nobody asks. */
+    void (*repaired)(void *context, uint32_t view);
 };
+
+/* No request is served or leaves, because a node was lost (repair.h). */
+enum { SHARD_REPAIRS = 1 };
+/* What becomes of a request: it is for a row at home here; for any; it is parked, for the same. */
+enum shard_serves { SERVES_HOME, SERVES_OR_PASSES_ON, SERVES_NOBODY };
 
 enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS, SHARD_STALE_SHIFT = 10 };
 
@@ -82,7 +90,8 @@ struct shard {
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t now_ns; /* the time of the last frame or request, or of the start of the last turn */
-    int failure;     /* 0, or why every request fails */
+    int failure;     /* 0, or why every request fails, or SHARD_REPAIRS */
+    enum shard_serves serves;
     struct records records;
     uint32_t woken_first, woken_last; /* numbers of records to be considered, in order; 0: none */
     struct mover mover;
@@ -108,6 +117,7 @@ struct shard {
     struct margin margin; /* round.h */
     struct rounds *rounds;
     struct intents *intents;
+    struct losses *losses; /* NULL: a loss ends the job */
     struct shard_counters counters;
     struct shard_histograms histograms;
 };

@@ -145,6 +145,19 @@ static inline unsigned home_first_bucket(const struct home *h, unsigned partitio
     return h->nodes == 1 ? 0 : partition * 2654435761u % HOME_BUCKETS;
 }
 
+/* Of a key's number in its partition, counted from the partition's first bucket. The load is no
+ * atomic one, which gcc would not combine with what follows: home_pass() writes the node whole. */
+static inline unsigned home_node(const struct home *h, uint64_t at)
+{
+    return h->node[at % HOME_BUCKETS];
+}
+
+/* The node was lost that was the bucket's. Where rows lie does not change with it. */
+static inline void home_pass(struct home *h, unsigned bucket, unsigned node)
+{
+    __atomic_store_n(&h->node[bucket], (uint16_t)node, __ATOMIC_RELAXED);
+}
+
 /* The slot among those whose home is here of a key with the number `at`, counted from its
  * partition's first bucket; or, if *elsewhere becomes 1 instead of 0, the first of its two slots
  * among those whose home is not here. */
