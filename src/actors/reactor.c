@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "net/forked.h"
 #include "net/uring.h"
+#include "protocol/repair.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -55,6 +56,7 @@ struct reactor {
     uint64_t sleeps;             /* how often there was nothing to do; read by any thread */
     void (*completed)(struct request *, int rc);
     void (*lost)(void *context, unsigned rank, const char *reason);
+    void (*repaired)(void *context, uint32_t view);
     void *context;
     pthread_t thread;
     bool started;
@@ -70,6 +72,7 @@ struct reactor {
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
         struct question *question; /* atomic; NULL: none */
+        uint64_t view; /* atomic: to begin with, and behind it the rank that is lost; 0: none */
         char reason[REASON_BYTES];
     } shared __attribute__((aligned(64)));
 };
@@ -125,8 +128,17 @@ static void on_heartbeat(void *context, unsigned peer)
 static void on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
 {
     struct reactor *r = context;
-    (void)peer;
-    r->lost(r->context, culprit, reason);
+    char left[REASON_BYTES];
+    /* Where nodes survive a loss rank 0 alone says whose: a peer that gives another up leaves. */
+    bool is_leaving = r->repaired && culprit != peer && culprit != r->shard.rank && peer != 0;
+    snprintf(left, sizeof left, "left: to it node %u %s", culprit, reason);
+    r->lost(r->context, is_leaving ? peer : culprit, is_leaving ? left : reason);
+}
+
+static void platform_repaired(void *context, uint32_t view)
+{
+    struct reactor *r = context;
+    r->repaired(r->context, view);
 }
 
 /* Opening. */
@@ -194,9 +206,14 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .place = c->place,
                               .completed = c->completed,
                               .lost = c->lost,
+                              .repaired = c->repaired,
                               .context = c->context};
-        r->platform = (struct platform){
-            r, platform_entry, platform_complete, platform_now_ns, platform_cpu_ns, NULL};
+        r->platform = (struct platform){r,
+                                        platform_entry,
+                                        platform_complete,
+                                        platform_now_ns,
+                                        platform_cpu_ns,
+                                        platform_repaired};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }
@@ -284,6 +301,18 @@ static void handle_loss(struct reactor *r)
     take_leave(r);
 }
 
+enum { VIEW_RANK_BITS = 32 };
+
+static void begin_repair(struct reactor *r)
+{
+    if (!__atomic_load_n(&r->shared.view, __ATOMIC_RELAXED)) return;
+    uint64_t view = __atomic_exchange_n(&r->shared.view, 0, __ATOMIC_ACQUIRE);
+    unsigned lost = (unsigned)view;
+    if (r->saw_loss) return;
+    uring_drop_link(r->uring, r->link[lost]);
+    repair_begin(&r->shard, (uint32_t)(view >> VIEW_RANK_BITS), lost);
+}
+
 static void answer_question(struct reactor *r)
 {
     if (!__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return;
@@ -323,6 +352,7 @@ static bool has_news(struct reactor *r)
         if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     if (shard_has_news(&r->shard)) return true;
     if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&r->shared.view, __ATOMIC_RELAXED)) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
     return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
 }
@@ -380,6 +410,7 @@ static void *run(void *argument)
     while (!is_finished(r, now)) {
         unsigned work = uring_poll(r->uring, now);
         handle_loss(r);
+        begin_repair(r);
         answer_question(r);
         work += serve_inboxes(r);
         r->due_ns = shard_turn(&r->shard, now);
@@ -508,6 +539,12 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
     r->shared.lost_rank = rank;
     snprintf(r->shared.reason, sizeof r->shared.reason, "%s", reason);
     __atomic_store_n(&r->shared.loss, 2, __ATOMIC_RELEASE);
+    reactor_wake(r);
+}
+
+void reactor_see(struct reactor *r, uint32_t view, unsigned lost)
+{
+    __atomic_store_n(&r->shared.view, (uint64_t)view << VIEW_RANK_BITS | lost, __ATOMIC_RELEASE);
     reactor_wake(r);
 }
 

@@ -10,7 +10,7 @@
  * waits, and the thread sleeps (turn.h); for what needs the ring the thread is woken.
  *
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
- *           reactor_lose from any
+ *           reactor_lose and reactor_see from any
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
  * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_snapshot:
  *           REACTOR_SNAPSHOT_S
@@ -48,6 +48,8 @@ struct reactor_config {
      * a link has found that a node is lost. */
     void (*completed)(struct request *, int rc);
     void (*lost)(void *context, unsigned rank, const char *reason);
+    /* what reactor_see() began is over; NULL: nothing is survived */
+    void (*repaired)(void *context, uint32_t view);
     void *context;
 };
 
@@ -82,6 +84,10 @@ void reactor_wake(struct reactor *);
 /* Node `rank` was lost: from now on all requests fail with -ECONNRESET, and the other peers are
  * told why we leave. Any thread; only the first call has an effect. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
+
+/* Node `lost` is no member any more, as view `view` (1, 2, ...) says, and the others go on: drops the
+ * link to it, and begins the shard's repair. Any thread; the next one after the end of this. */
+void reactor_see(struct reactor *, uint32_t view, unsigned lost);
 
 /* Its shard, for what any thread may read of it. */
 const struct shard *reactor_shard(const struct reactor *);

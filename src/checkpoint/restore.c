@@ -316,6 +316,17 @@ static int restore(struct restore *r)
     return stages_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
 }
 
+static int try_to_restore(locus_worker *w, const char *directory, void *note, size_t *bytes)
+{
+    struct restore r = {.note = note, .note_bytes = *bytes};
+    int rc = stages_begin(&r.stages, "locus_restore", w, directory, COLLECTIVE_RESTORE);
+    if (rc) return rc;
+    rc = restore(&r);
+    release(&r);
+    if (rc == 0) *bytes = r.note_bytes;
+    return stages_end(&r.stages, rc);
+}
+
 int locus_restore(locus_worker *w, const char *directory)
 {
     size_t none = 0;
@@ -324,12 +335,9 @@ int locus_restore(locus_worker *w, const char *directory)
 
 int locus_restore_with(locus_worker *w, const char *directory, void *note, size_t *bytes)
 {
+    int rc;
     if (!bytes) return error_set(-EINVAL, "locus_restore_with: `bytes` is NULL");
-    struct restore r = {.note = note, .note_bytes = *bytes};
-    int rc = stages_begin(&r.stages, "locus_restore", w, directory, COLLECTIVE_RESTORE);
-    if (rc) return rc;
-    rc = restore(&r);
-    release(&r);
-    if (rc == 0) *bytes = r.note_bytes;
-    return stages_end(&r.stages, rc);
+    do rc = try_to_restore(w, directory, note, bytes);
+    while (rc == MEETING_REPEATS);
+    return rc;
 }

@@ -162,6 +162,7 @@ int stages_begin(struct stages *s, const char *call, locus_worker *w, const char
     if (w->reader.depth > 0) return call_in_section(call);
     if (!directory || !*directory)
         return error_set(-EINVAL, "%s: the directory is %s", call, directory ? "empty" : "NULL");
+    s->repaired = call_repaired(w);
     rc = stages_meet(s, kind, call_flush_updates(w));
     if (rc) return stages_end(s, rc);
     s->is_first = collective_is_first(&w->node->collective, w->id);
@@ -185,6 +186,7 @@ int stages_flush(struct stages *s, int rc)
 {
     locus_worker *w = s->worker;
     if (rc == 0) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
+    if (rc == 0) rc = call_repeats(w, s->repaired);
     if (rc == 0 && s->is_first) rc = find_work(w->node);
     rc = stages_meet(s, COLLECTIVE_STAGE, rc);
     if (rc == 0) s->work = w->node->work;

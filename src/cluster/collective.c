@@ -66,7 +66,7 @@ static bool all_are_there(const struct collective *c)
 
 static void complete(struct collective *c, int result, const struct word *answer)
 {
-    c->goes_on = kinds[c->kind].goes_on && result == 0;
+    c->goes_on = meeting_goes_on(kinds[c->kind].goes_on, result);
     c->answer = *answer;
     for (unsigned i = 0; i < c->workers; i++)
         if (c->place[i] == PLACE_ARRIVED) c->place[i] = PLACE_OPEN;

@@ -148,6 +148,15 @@ void link_end(struct link *l)
     drop_queue(l);
 }
 
+void link_drop(struct link *l)
+{
+    link_end(l);
+    l->is_dropped = true;
+    if (l->receiving) return;
+    free(l->buffer);
+    l->buffer = NULL;
+}
+
 /* The sequence number that the peer expects next, if no frame has gone in part. */
 static bool next_sequence(const struct link *l, uint64_t *sequence)
 {

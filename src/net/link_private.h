@@ -84,8 +84,9 @@ struct link {
 
     unsigned char *buffer; /* two frames */
     size_t head, tail;
-    bool receiving; /* a receive is under way */
-    bool more;      /* when the last one ended, the socket had more bytes */
+    bool receiving;  /* a receive is under way: the kernel has the buffer */
+    bool is_dropped; /* its peer is no member any more */
+    bool more;       /* when the last one ended, the socket had more bytes */
     uint64_t sequence_in;
 
     enum link_agreement agreement;
@@ -167,6 +168,9 @@ void link_fail(struct link *, unsigned culprit, const char *format, ...)
 
 /* The same without telling anybody. */
 void link_end(struct link *);
+/* And for good: frees what the kernel does not have; to be called again when a receive has ended. The
+ * rest stays until link_free, since other threads read what was counted. */
+void link_drop(struct link *);
 
 /* Lets the ring look at this link when it submits. */
 static inline void link_is_ready(struct link *l)

@@ -174,6 +174,12 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
     return 0;
 }
 
+void uring_drop_link(struct uring *u, struct link *l)
+{
+    INVARIANT(u->thread == gettid(), "a link is dropped by another thread than the ring's");
+    link_drop(l);
+}
+
 /* ---- handing over to the kernel -------------------------------------------------------------- */
 
 static void check_submitted(int rc)
@@ -262,6 +268,7 @@ static void complete(struct uring *u, const struct io_uring_cqe *done)
         /* Not before: whoever handles a frame may submit, and still uses the buffer. */
         link_received(l, done->res, done->flags & IORING_CQE_F_SOCK_NONEMPTY);
         l->receiving = false;
+        if (l->is_dropped) link_drop(l);
     }
 }
 
@@ -356,6 +363,7 @@ bool uring_is_shm(const struct uring *u)
 {
     for (unsigned i = 0; i < u->count; i++) {
         const struct link *l = u->link[i];
+        if (l->is_dropped) continue;
         if (l->phase != LINK_OPEN || !l->reads_shm || !l->writes_shm || !l->receiving) return false;
     }
     return !u->links.fallen;

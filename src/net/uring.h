@@ -48,6 +48,10 @@ void uring_fini(struct uring *);
  * descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 
+/* Its peer is no member any more: ends the connection, and what was received and not yet handled is
+ * lost. Nothing can be sent there. The ring's thread, but not within uring_poll. */
+void uring_drop_link(struct uring *, struct link *);
+
 /* Begins to receive and to send heartbeats. A peer's silence counts from its first message, and once
  * all nodes have started, which any thread says. Returns 0, or a negative errno with the sentence. */
 int uring_start(struct uring *, uint64_t now_ns);

@@ -394,6 +394,16 @@ void origin_set_done(struct shard *s, struct record *record, bool is_here)
         item_done(s, r, request_tag_item(place));
 }
 
+void origin_set_again(struct shard *s, struct record *record)
+{
+    struct request *r;
+    request_place place = record->set;
+    item_at(s, place, &r)->next = record->waiting_first;
+    if (record->waiting_first == REQUEST_NOWHERE) record->waiting_last = place;
+    record->waiting_first = place;
+    record->set = REQUEST_NOWHERE;
+}
+
 /* An item of ours was answered; a write got this version at the owner, 0: none. */
 static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint64_t version)
 {

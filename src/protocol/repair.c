@@ -47,11 +47,18 @@ static void note_lost_sender(struct shard *s, struct record *r)
     shard_wake(s, r, WOKEN_ORIGIN); /* it may be empty now */
 }
 
+/* Its owner is lost, or the row was on its way to us, and is lost with who gave it if it does not come
+ * before the others are through with their first phase. */
+static bool may_be_orphan(const struct shard *s, unsigned owner)
+{
+    return owner == s->losses->lost || owner == s->rank;
+}
+
 static void offer(struct shard *s, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);
     unsigned home = loss_home(s, ref);
-    if (!r || r->owner != s->losses->lost) return;
+    if (!r || !may_be_orphan(s, r->owner)) return;
     if (home == s->rank) {
         loss_offer(s, &(struct offer){ref.index, r->term, r->version, s->rank});
         return;
@@ -126,7 +133,7 @@ static void find_orphan(struct shard *s, struct record *r)
     owner_forgets(s, r, s->losses->lost);
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
-    if (l.is_replica && l.owner == s->losses->lost) replica_is_orphaned(s, r, loss_home(s, ref));
+    if (l.is_replica && may_be_orphan(s, l.owner)) replica_is_orphaned(s, r, loss_home(s, ref));
 }
 
 static void came_here(struct shard *s, struct row_ref ref)
@@ -233,8 +240,10 @@ static void decide(struct shard *s)
 
 /* ---- it is over ---- */
 
-static void serve_parked(struct shard *s, struct record *r)
+/* What has happened to the key since has been looked at by nobody. */
+static void goes_on(struct shard *s, struct record *r)
 {
+    shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
     if (r->parked) parked_serve_anew(s, r);
 }
 
@@ -244,8 +253,10 @@ static void end(struct shard *s)
     s->failure = 0;
     s->serves = SERVES_OR_PASSES_ON;
     hold_credit(s, false);
+    origin_wake_stalled(s); /* no answer that makes room may be under way */
     if (s->replicas->orphans == 0) clocks_have_no_orphans(s);
-    each_record(s, serve_parked);
+    each_record(s, goes_on);
+    woken_consider(s);
     for (unsigned n = 0; n < s->nodes; n++) {
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;

@@ -24,6 +24,16 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
     shard_event(s, r->index, owner, EVENT_REPLICATED, WHY_NONE, 0);
 }
 
+/* Its replica does now: an orphan was said to come from its home. */
+static void comes_from(struct shard *s, struct record *r, unsigned owner)
+{
+    struct source *source = &s->replicas->source[owner];
+    if (r->source == owner || r->version == 0) return;
+    s->replicas->source[r->source].replicas--;
+    if (source->replicas++ == 0) source->heard_ns = s->now_ns;
+    r->source = (uint16_t)owner;
+}
+
 static void want_row(struct shard *s, struct record *r, bool wants)
 {
     s->replicas->rows_wanted += (uint64_t)wants - r->wants_row;
@@ -418,6 +428,7 @@ const char *replica_answer(struct shard *s, const struct arrival *a)
     else if (holder && has_update(r))
         bitset_add(&s->replicas->inexact, ref.index);
     if (holder) no_orphan(s, r);
+    if (l.is_replica && holder) comes_from(s, r, e->owner);
     if (holder) r->version = e->version;
     /* with relocation alone, who was asked to end is told so; an intent is said once */
     if (!s->technique->rows_follow || holder || r->is_kept) r->registered = holder;
@@ -501,8 +512,11 @@ void replica_sync_is_lost(struct shard *s, struct record *r)
     r->is_awaited = false;
     r->sync = SYNC_NONE;
     r->registered = r->is_kept = false;
-    if (r->set != REQUEST_NOWHERE && location_of(s, shard_row_ref(s, r->index)).is_here)
+    struct location l = location_of(s, shard_row_ref(s, r->index));
+    if (r->set != REQUEST_NOWHERE && l.is_here)
         origin_set_done(s, r, true);
+    else if (r->set != REQUEST_NOWHERE && !l.is_replica)
+        origin_set_again(s, r);
     shard_wake(s, r, WOKEN_REPLICA | WOKEN_ORIGIN);
 }
 

@@ -350,3 +350,47 @@ TEST(link, name_of_memory_that_cannot_be_opened_leaves_it_as_it_was)
     CHECK_EQ(f.end.failures, 0);
     facing_end(&f);
 }
+
+/* ---- a peer that is no member any more ------------------------------------------------------- */
+
+/* In the middle of everything, both ways; the peer, which may only have been stopped, sees the end. */
+LINK_TEST(dropped_one_is_heard_no_more_and_what_the_kernel_had_is_freed)
+{
+    struct end e[2];
+    ends_open(e, (struct ends_how){.is_shm = is_shm});
+    if (is_shm) TURN_UNTIL(&e[0], &e[1], ends_are_common(e));
+    for (uint64_t sent = 0; e[0].link->queued_bytes < LINK_CREDIT_BYTES; sent++) {
+        for (int i = 0; i < 2; i++) CHECK(ends_put(e[i].link, sent, 1000));
+        if (sent % 100 == 0) end_turn(&e[sent % 200 == 0]);
+    }
+    link_flush(e[1].link);
+    end_turn(&e[1]);
+    uint64_t entries = e[0].entries;
+    uring_drop_link(e[0].uring, e[0].link);
+    CHECK(!ends_put(e[0].link, 0, 1));
+    CHECK_EQ(e[0].link->queued_bytes, 0);
+    end_check_failed(&e[1], PEER, "");
+    TURN_UNTIL(&e[0], NULL, !e[0].link->buffer && !e[0].link->under_way);
+    end_wait(&e[0], now_ns() + SECOND / 1000);
+    uring_tick(e[0].uring, now_ns() + 100 * SECOND);
+    end_turn(&e[0]);
+    CHECK_EQ(e[0].entries, entries);
+    CHECK_EQ(e[0].failures, 0);
+    CHECK(uring_is_shm(e[0].uring)); /* as far as there are others */
+    CHECK(stats_of(&e[0]).bytes_sent > 0);
+    link_load(e[0].link);
+    ends_close(e);
+}
+
+/* Its failure may have been found before. */
+FACING_TEST(dropped_one_that_has_failed_is_told_once)
+{
+    struct end *e = &f->end;
+    close(f->fd);
+    f->fd = -1;
+    end_check_failed(e, PEER, "closed the connection");
+    uring_drop_link(e->uring, e->link);
+    end_turn(e);
+    CHECK_EQ(e->failures, 1);
+    CHECK(!e->link->buffer);
+}
