@@ -145,16 +145,6 @@ static inline unsigned home_first_bucket(const struct home *h, unsigned partitio
     return h->nodes == 1 ? 0 : partition * 2654435761u % HOME_BUCKETS;
 }
 
-<<<<<<< HEAD
-/* Of a key's number in its partition, counted from the partition's first bucket. The load is no
- * atomic one, which gcc would not combine with what follows: home_pass() writes the node whole. */
-static inline unsigned home_node(const struct home *h, uint64_t at)
-{
-    return h->node[at % HOME_BUCKETS];
-}
-
-=======
->>>>>>> d29823b055436e8b22e56315aa219ee0c5bda413
 /* The node was lost that was the bucket's. Where rows lie does not change with it. */
 static inline void home_pass(struct home *h, unsigned bucket, unsigned node)
 {

@@ -358,11 +358,7 @@ LINK_TEST(dropped_one_is_heard_no_more_and_what_the_kernel_had_is_freed)
 {
     struct end e[2];
     ends_open(e, (struct ends_how){.is_shm = is_shm});
-<<<<<<< HEAD
     if (is_shm) TURN_UNTIL(&e[0], &e[1], ends_are_shm(e));
-=======
-    if (is_shm) TURN_UNTIL(&e[0], &e[1], ends_are_shm(e));
->>>>>>> d29823b055436e8b22e56315aa219ee0c5bda413
     for (uint64_t sent = 0; e[0].link->queued_bytes < LINK_CREDIT_BYTES; sent++) {
         for (int i = 0; i < 2; i++) CHECK(ends_put(e[i].link, sent, 1000));
         if (sent % 100 == 0) end_turn(&e[sent % 200 == 0]);
