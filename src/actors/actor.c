@@ -225,11 +225,10 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
     /* The time may have been read before a frame came that is handled already. */
     if (now_ns > s->now_ns) s->now_ns = now_ns;
-    if (s->failure == SHARD_REPAIRS) {
-        repair_turn(s);
-        if (!s->failure) return s->now_ns; /* requests were refused in this turn */
+    if (s->failure) {
+        if (s->failure == SHARD_REPAIRS) repair_turn(s);
+        return s->failure ? UINT64_MAX : s->now_ns; /* it refused requests before this turn */
     }
-    if (s->failure) return UINT64_MAX;
     if (s->stalled) {
         origin_wake_stalled(s);
         woken_consider(s);

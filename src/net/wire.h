@@ -116,7 +116,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *   CLOCK_...          bounded staleness (clocks.h), of `clock`. The sender's updates made before
  *                      it have been sent; your replicas of its rows hold everything done before it;
  *                      a worker there waits for it
- *   REPAIR, HELD, OFFER   a node was lost (repair.h): the sender is in phase `clock` of view `round`;
+ *   REPAIR, HELD, OFFER   a node was lost (repair.h): the sender is in phase `clock` of loss `round`;
  *                      your request, or with WIRE_BEGIN your sync, is parked at a node that lives;
  *                      the sender has a replica of the lost owner's row */
 #define WIRE_MESSAGES(M) \
@@ -180,7 +180,7 @@ struct wire_entry {
         /* of WIRE_BEGIN: microseconds until the answer must leave, so that both can piggyback on
          * other frames, at each node that it comes to. */
         uint32_t slack_us;
-        /* of WIRE_ROUND and WIRE_ROUND_DONE: which; of WIRE_REPAIR: the view */
+        /* of WIRE_ROUND and WIRE_ROUND_DONE: which; of WIRE_REPAIR: the number of the loss */
         uint32_t round;
     };
     uint64_t key; /* 0 of WIRE_OF_SHARD */

@@ -346,7 +346,6 @@ static void ask_again(struct shard *s, struct request *r, uint32_t i)
     record->waiting_first = request_place_of(r, i);
     if (item->next == REQUEST_NOWHERE) record->waiting_last = record->waiting_first;
     shard_count(&s->counters.asked_again, 1);
-    shard_wake(s, record, WOKEN_ORIGIN);
 }
 
 void origin_ask_again(struct shard *s)

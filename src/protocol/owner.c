@@ -282,13 +282,6 @@ void owner_claim(struct shard *s, struct row_ref ref, unsigned home, uint64_t te
                 0);
 }
 
-void owner_forgets(struct shard *s, struct record *r, unsigned node)
-{
-    if (!holder_find(r, node)) return;
-    holders_remove(r, shard_row_ref(s, r->index), node);
-    shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
-}
-
 /* ---- decisions ---- */
 
 static bool is_wanted(const struct shard *s, uint64_t index)

@@ -42,9 +42,7 @@ static void hold_credit(struct shard *s, bool holds)
 static void note_lost_sender(struct shard *s, struct record *r)
 {
     r->is_held = false;
-    if (!r->parked) return;
-    parked_drop(s, r, s->losses->lost);
-    shard_wake(s, r, WOKEN_ORIGIN); /* it may be empty now */
+    if (r->parked) parked_drop(s, r, s->losses->lost);
 }
 
 /* Its owner is lost, or the row was on its way to us, and is lost with who gave it if it does not come
@@ -99,7 +97,7 @@ static void say_phase(struct shard *s)
     struct losses *l = s->losses;
     l->phase++;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->view, l->phase);
+        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->number, l->phase);
 }
 
 /* ---- 2: what is parked here is not lost ---- */
@@ -130,7 +128,7 @@ static void say_held(struct shard *s, struct record *r)
 static void find_orphan(struct shard *s, struct record *r)
 {
     struct row_ref ref = shard_row_ref(s, r->index);
-    owner_forgets(s, r, s->losses->lost);
+    holders_remove(r, ref, s->losses->lost);
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (l.is_replica && may_be_orphan(s, l.owner)) replica_is_orphaned(s, r, loss_home(s, ref));
@@ -202,8 +200,6 @@ static void decide_row(struct shard *s, struct row_ref ref)
         shard_count(&s->counters.rows_lost, 1);
     }
     if (state != DIRECTORY_ELSEWHERE || directory_term(w) >= loss_term(s->losses)) return;
-    struct record *r = record_find(&s->records, ref.index);
-    if (r) shard_wake(s, r, WOKEN_ORIGIN | WOKEN_REPLICA);
     if (home != s->rank && !is_heir) {
         directory_publish(row_ref_word(ref), 0);
         return;
@@ -235,7 +231,6 @@ static void decide(struct shard *s)
     pass_homes(s);
     round_forget(s, s->losses->lost);
     clocks_forget(s, s->losses->lost);
-    woken_consider(s);
 }
 
 /* ---- it is over ---- */
@@ -261,7 +256,7 @@ static void end(struct shard *s)
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;
     }
-    if (s->platform->repaired) s->platform->repaired(s->platform->context, l->view);
+    if (s->platform->repaired) s->platform->repaired(s->platform->context, l->number);
 }
 
 void repair_turn(struct shard *s)
@@ -278,10 +273,10 @@ void repair_turn(struct shard *s)
     }
 }
 
-void repair_begin(struct shard *s, uint32_t view, unsigned lost)
+void repair_begin(struct shard *s, uint32_t number, unsigned lost)
 {
     if (s->failure < 0) return;
-    loss_begin(s->losses, view, lost);
+    loss_begin(s->losses, number, lost);
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
     hold_credit(s, true);

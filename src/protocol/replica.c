@@ -492,12 +492,6 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 
 /* ---- a node was lost ---- */
 
-void replica_repairs(struct shard *s, struct record *r)
-{
-    (void)s;
-    r->is_held = false;
-}
-
 const char *replica_held(struct shard *s, uint64_t index)
 {
     struct record *r = record_find(&s->records, index);
@@ -517,7 +511,6 @@ void replica_sync_is_lost(struct shard *s, struct record *r)
         origin_set_done(s, r, true);
     else if (r->set != REQUEST_NOWHERE && !l.is_replica)
         origin_set_again(s, r);
-    shard_wake(s, r, WOKEN_REPLICA | WOKEN_ORIGIN);
 }
 
 void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)
@@ -531,7 +524,6 @@ void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)
     r->version = 1; /* the least: the next owner counts anew */
     r->registered = r->is_kept = r->is_recalled = false;
     origin_seen(s, r);
-    shard_wake(s, r, WOKEN_REPLICA);
 }
 
 /* ---- quiesce ---- */

@@ -151,14 +151,10 @@ const char *round_end(struct shard *s, const struct arrival *a)
     return NULL;
 }
 
-/* What waited for a class of rounds to the peer is considered anew. */
 static void forget_list(struct shard *s, struct index_list *l, enum backlog_class class)
 {
-    while (list_length(l) > 0) {
-        struct record *r = record_find(&s->records, list_pop(s->backlog, l));
-        r->queued &= (uint8_t) ~class;
-        shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
-    }
+    while (list_length(l) > 0)
+        record_find(&s->records, list_pop(s->backlog, l))->queued &= (uint8_t) ~class;
 }
 
 void round_forget(struct shard *s, unsigned peer)

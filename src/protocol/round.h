@@ -72,7 +72,8 @@ void round_decide_lookaheads(struct shard *);
  * (request.h). */
 void round_quiesce(struct shard *, struct request *);
 
-/* The peer was lost: nothing waits for it, or for a round to it. */
+/* The peer was lost: nothing waits for it, or for a round to it; all keys are to be considered
+ * anew. */
 void round_forget(struct shard *, unsigned peer);
 
 /* A peer's round ends, or one of ours is acknowledged. Returns NULL, or what is wrong with it. */
