@@ -23,9 +23,13 @@ struct key_history {
     /* The row was lost with a node, and nobody has repaired that; somebody has another one */
     bool is_lost, has_begun;
     unsigned terms[VIEWS_MAX]; /* known of each view */
+    /* Replicas that were offered for a lost row, 0: not that of this node. */
+    struct {
+        uint64_t term, version;
+    } offer[PLATFORM_NODES_MAX];
     /* by nodes as their workers said; what was ever taken back */
     bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
-    bool was_kept;             /* by a node: then it stays, and a localize moves nothing */
+    bool was_kept; /* by a node: then it stays, and a localize moves nothing */
     uint16_t owner[VIEWS_MAX][TERMS_MAX]; /* of every term */
     directory_word *word[PLATFORM_NODES_MAX];
     uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
@@ -119,6 +123,7 @@ static void lose_row(locus_key key)
     if (world.key[key].is_lost) return;
     world.key[key].is_lost = true;
     world.key[key].has_begun = false;
+    memset(world.key[key].offer, 0, sizeof world.key[key].offer);
     world.losses.rows++;
     journal_lose_row(key);
 }
@@ -141,7 +146,6 @@ static void note_owner(struct key_history *k, uint64_t term, unsigned owner)
     k->term = term;
 }
 
-
 /* Nobody had the row any more: its home has it now, or says who does. */
 static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t term)
 {
@@ -149,8 +153,9 @@ static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t te
     uint64_t first = (uint64_t)platform_view(home, shard_of(key)) << VIEW_TERM_BITS;
     bool is_home = home == home_at(home, key) || platform_is_lost(home_at(home, key));
     if (!k->is_lost || !is_home || (term && term != first))
-        report_fail(key, "node %u has it, or says that node %u has, in term %" PRIu64
-                         ": it was node %d's in term %" PRIu64,
+        report_fail(key,
+                    "node %u has it, or says that node %u has, in term %" PRIu64
+                    ": it was node %d's in term %" PRIu64,
                     home, owner, term, owner_of_term(k, k->term), k->term);
     else if (term && k->terms[term >> VIEW_TERM_BITS])
         report_fail(key, "node %u decides in view %u about what has an owner", home,
@@ -212,12 +217,25 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
 
 /* ---- entries ---- */
 
+/* A replica becomes the row: the best of those that were offered. */
+static void check_best(const struct wire_entry *e)
+{
+    const struct key_history *k = &world.key[e->key];
+    for (unsigned n = 0; n < world.script->nodes; n++)
+        if (k->offer[n].term > k->offer[e->owner].term ||
+            (k->offer[n].term == k->offer[e->owner].term &&
+             k->offer[n].version > k->offer[e->owner].version))
+            report_fail(e->key, "the replica of node %u becomes the row, that of node %u is newer",
+                        e->owner, n);
+}
+
 static void row_leaves(unsigned from, const struct wire_entry *e)
 {
     struct key_history *k = &world.key[e->key];
     int owner = owner_of_term(k, k->term);
     if (k->term == 0 && is_home(from, e->key)) owner = (int)from;
-    if (e->flags & WIRE_BEGIN) { /* a replica becomes the row */
+    if (e->flags & WIRE_BEGIN) {
+        check_best(e);
         begin_anew(e->key, from, e->owner, e->term);
         return;
     }
@@ -256,6 +274,10 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     if (platform_is_broken() || platform_is_lost(from) || !is_about_a_key(e)) return;
     if (e->operation == WIRE_SYNC && e->origin == from)
         world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
+    if (e->operation == WIRE_OFFER) {
+        world.key[e->key].offer[from].term = e->term;
+        world.key[e->key].offer[from].version = e->version;
+    }
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
     else if (e->operation != WIRE_HELD && e->operation != WIRE_OFFER)
@@ -275,7 +297,9 @@ static void dropped(unsigned shard, unsigned from, unsigned to, const struct wir
 {
     (void)shard;
     if (!is_about_a_key(e)) return;
-    if (e->operation == WIRE_ROW && (!platform_is_lost(from) || owner_of_term(&world.key[e->key], e->term) == (int)to)) lose_row(e->key);
+    if (e->operation == WIRE_ROW &&
+        (!platform_is_lost(from) || owner_of_term(&world.key[e->key], e->term) == (int)to))
+        lose_row(e->key);
     if (platform_is_lost(from) && is_answer_to_write(to, e)) journal_key(e->key)->is_vague = true;
 }
 
@@ -537,7 +561,8 @@ static void check_fresh(locus_key key, unsigned node)
     directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
     float row[CONTENT_CAPACITY];
     struct content c;
-    if (gate == 0 || j->has_sets || j->is_vague || !row_ref_is_held(row_ref_at(node, key), w)) return;
+    if (gate == 0 || j->has_sets || j->is_vague || !row_ref_is_held(row_ref_at(node, key), w))
+        return;
     if (!read_main(node, key, row) || content_read(row, j->layout, &c)) return;
     const char *wrong = journal_check_fresh(key, gate, &c);
     if (wrong)

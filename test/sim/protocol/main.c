@@ -85,11 +85,11 @@ static enum locus_technique technique_for(const char *script, uint64_t seed)
 static struct run_options options_of(const struct plan *p, uint64_t seed)
 {
     const char *script = p->script ? p->script : script_names[seed % IN_TURN];
-    return (struct run_options){
-        .seed = seed,
-        .nodes = p->nodes,
-        .script = script,
-        .technique = p->technique ? *p->technique : technique_for(script, seed)};
+    return (struct run_options){.seed = seed,
+                                .nodes = p->nodes,
+                                .script = script,
+                                .technique = p->technique ? *p->technique
+                                                          : technique_for(script, seed)};
 }
 
 static void run_seed(const struct plan *p, uint64_t seed)
