@@ -435,7 +435,7 @@ static void write_survive(struct script *s, struct dice *d)
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     s->survives = true;
     for (unsigned i = 0; i < s->count; i++)
-        if (!is_awaited(&s->step[i]) && dice_below(d, 24) == 0)
+        if (s->step[i].kind == STEP_BREAK || (!is_awaited(&s->step[i]) && dice_below(d, 24) == 0))
             s->step[i] = (struct script_step){
                 .kind = STEP_SAMPLE, .worker = s->step[i].worker, .amount = dice_below(d, 8)};
     for (unsigned n = between(d, 1, s->nodes > 2 ? 2 : 1); n > 0; n--) {
