@@ -9,6 +9,7 @@
 #include "protocol/dispatch.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
+#include "protocol/repair.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
 #include "protocol/woken.h"
@@ -47,6 +48,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     if (clocks_init(s)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
+    if (repair_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
     if (s->clock &&
         intents_init(s->intents, keys, plan->config.workers, plan->clock, plan->node_keys))
@@ -87,6 +89,7 @@ void shard_fini(struct shard *s)
     mover_fini(&s->mover);
     if (s->intents) intents_fini(s->intents);
     if (s->pacer) pacer_fini(s->pacer);
+    repair_fini(s);
     round_fini(s);
     replica_fini(s);
     clocks_fini(s);

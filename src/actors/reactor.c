@@ -198,8 +198,8 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .completed = c->completed,
                               .lost = c->lost,
                               .context = c->context};
-        r->platform = (struct platform){r, platform_entry, platform_complete, platform_now_ns,
-                                        platform_cpu_ns};
+        r->platform = (struct platform){
+            r, platform_entry, platform_complete, platform_now_ns, platform_cpu_ns, NULL};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }

@@ -203,6 +203,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .replicates = n->moves,
                                        .is_full = n->cluster && n->plan.technique->every_node_holds,
                                        .is_alone = !n->cluster,
+                                       .survives = n->plan.lab.survives,
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;
@@ -222,7 +223,9 @@ static int read_lab(struct lab *lab)
         bool is_immediate = strcmp(word, "immediate") == 0, is_tcp = strcmp(word, "tcp") == 0;
         lab->is_immediate |= is_immediate;
         lab->is_tcp_only |= is_tcp;
-        if (is_immediate || is_tcp || !*word) continue;
+        bool survives = strcmp(word, "survives=1") == 0;
+        lab->survives |= survives;
+        if (is_immediate || is_tcp || survives || !*word) continue;
         if (sscanf(word, "rounds=%u%c", &lab->rounds, &rest) != 1)
             return error_set(-EINVAL, "LOCUS_LAB has \"%s\": lab/README.md says what there is",
                              word);

@@ -56,6 +56,10 @@ enum figure_shown {
       "Synchronizations of shards with their peers.") \
     F(STATS, intents_late, "late", FIGURE_INTENTS, "locus_late_keys_total", NULL, \
       "Keys accessed at another node although an intent for them was active already.") \
+    /* after losses (../protocol/repair.h) */ \
+    F(ONLY, asked_again, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, rows_from_replicas, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, rows_lost, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     /* over all replicas: time since the last frame of the owner; half of its square, in units of  \
      * 1 << SHARD_STALE_SHIFT us² */ \
     F(ONLY, stale_us, "held", FIGURE_NEVER, NULL, NULL, NULL) \

@@ -22,7 +22,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 13, WIRE_TEXT_MAX = 512 };
+enum { WIRE_VERSION = 14, WIRE_TEXT_MAX = 512 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -57,7 +57,8 @@ enum wire_flag {
     /* with WIRE_UPDATE: the values are the gradient of one step, its rate and its size */
     WIRE_GRADIENT = 1,
     WIRE_ANSWERS = 2, /* of a row: it answers a sync */
-    WIRE_BEGIN = 4,   /* of a sync: an intent became active */
+    /* of a sync: an intent became active; of a row: its owner was lost, and your replica becomes it */
+    WIRE_BEGIN = 4,
     WIRE_END = 8,     /* of a sync: the last intent expired, the replica is gone */
     WIRE_UPDATE = 16, /* of a sync: the values are what was added to the replica */
     WIRE_VALUE = 32,  /* of a sync: the values are what the row is set to */
@@ -112,7 +113,10 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *   ROUND              the end of a round's syncs and refreshes
  *   CLOCK_...          bounded staleness (clocks.h), of `clock`. The sender's updates made before
  *                      it have been sent; your replicas of its rows hold everything done before it;
- *                      a worker there waits for it */
+ *                      a worker there waits for it
+ *   REPAIR, HELD, OFFER   a node was lost (repair.h): the sender is in phase `clock` of view `round`;
+ *                      your request, or with WIRE_BEGIN your sync, is parked at a node that lives;
+ *                      the sender has a replica of the lost owner's row */
 #define WIRE_MESSAGES(M) \
     M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0, WIRE_STATE) \
     M(PUSH, REQUEST, ROW_UPDATES, BINARY32, ALL, 0) \
@@ -122,7 +126,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(PUSHED, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(WAS_SET, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(STAYS, REPLY, NO_VALUES, BINARY32, ALL, 0) \
-    M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_ANSWERS, WIRE_LOCALIZED) \
+    M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_ANSWERS, WIRE_LOCALIZED, WIRE_BEGIN) \
     M(LOCATION, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
     M(SYNC, REQUEST, DELTA_OR_ROW, BINARY32, MOVING, WIRE_BEGIN, 0, WIRE_BEGIN | WIRE_FOREVER, \
       WIRE_END, WIRE_UPDATE, WIRE_END | WIRE_UPDATE, WIRE_VALUE, WIRE_END | WIRE_VALUE, \
@@ -134,7 +138,10 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(ROUND_DONE, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0) \
     M(CLOCK_UPDATED, OF_SHARD, NO_VALUES, BINARY32, ALL, 0) \
     M(CLOCK_FRESH, OF_SHARD, NO_VALUES, BINARY32, ALL, 0) \
-    M(CLOCK_AWAITED, OF_SHARD, NO_VALUES, BINARY32, ALL, 0)
+    M(CLOCK_AWAITED, OF_SHARD, NO_VALUES, BINARY32, ALL, 0) \
+    M(REPAIR, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0) \
+    M(HELD, REPLY, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN) \
+    M(OFFER, NEWS, NO_VALUES, BINARY32, MOVING, 0)
 
 #define WIRE_NAME(name, ...) WIRE_##name,
 enum wire_operation { WIRE_NONE, WIRE_MESSAGES(WIRE_NAME) WIRE_OPERATIONS };
@@ -171,14 +178,14 @@ struct wire_entry {
         /* of WIRE_BEGIN: microseconds until the answer must leave, so that both can piggyback on
          * other frames, at each node that it comes to. */
         uint32_t slack_us;
-        /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
+        /* of WIRE_ROUND and WIRE_ROUND_DONE: which; of WIRE_REPAIR: the view */
         uint32_t round;
     };
     uint64_t key; /* 0 of WIRE_OF_SHARD */
     uint64_t term;
     union {
         uint64_t version; /* of the main copy that a holder has, or is sent */
-        int64_t clock;    /* of WIRE_CLOCK_...: which */
+        int64_t clock;    /* of WIRE_CLOCK_...: which; of WIRE_REPAIR: the phase */
         /* of WIRE_PUSH, where there is an optimizer (row_type.h) */
         struct {
             float rate, size;

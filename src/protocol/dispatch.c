@@ -338,6 +338,9 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_CLOCK_UPDATED:
     case WIRE_CLOCK_FRESH:
     case WIRE_CLOCK_AWAITED: return clocks_entry(s, a);
+    case WIRE_REPAIR:
+    case WIRE_HELD:
+    case WIRE_OFFER:
     case WIRE_NONE:
     case WIRE_OPERATIONS: break;
     }

@@ -43,6 +43,7 @@ struct request;
 /* What experiments and tests change, and no program does: LOCUS_LAB (lab/README.md). */
 struct lab {
     bool is_immediate, is_tcp_only;
+    bool survives;   /* the loss of a node, if the technique can: repair.h */
     unsigned rounds; /* a second; 0: as many as the manager likes */
 };
 

@@ -156,6 +156,7 @@ struct store_config {
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
     bool is_alone;   /* no row ever leaves: there is no mover */
+    bool survives;   /* the homes of a lost node pass to others, in each shard at its own time */
     /* Only one worker at a time reads and writes rows, and the next one sees what it did; of its
      * threads one alone writes a row. So nothing is latched. */
     bool has_one_writer;

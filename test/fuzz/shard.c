@@ -498,7 +498,8 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     struct node *n = &all->node[rank];
     n->all = all;
     n->rank = rank;
-    n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
+    n->calls =
+        (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
     for (unsigned w = 0; w < WORKERS; w++) n->clocks[w] = &n->clock[w];
     const struct store_config store = {
         .tables = tables,

@@ -72,7 +72,8 @@ static void open_node(unsigned rank)
         posted_at[rank][w] = &n->posted[w];
         n->progress[w] = w < n->workers ? 0 : INT64_MAX;
     }
-    n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
+    n->calls =
+        (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
     n->plan = (struct node_plan){.store = &world_store[rank],
                                  .technique = technique_of(world_scenario.technique),
                                  .config.workers = n->workers ? n->workers : 1,

@@ -624,7 +624,8 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->number = number;
     r->turn_ns = UINT64_MAX;
     r->looks = true;
-    r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns};
+    r->calls =
+        (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     for (unsigned w = 0; r->inbox && w < c->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;

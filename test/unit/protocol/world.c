@@ -70,7 +70,8 @@ static void open_node(struct world *w, unsigned rank, const struct world_config 
                                        .is_full = c->technique == LOCUS_FULL_REPLICATION};
     n->world = w;
     n->rank = rank;
-    n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
+    n->calls =
+        (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
     for (unsigned k = 0; k < WORLD_WORKERS_MAX; k++) n->clocks[k] = &n->clock[k];
     CHECK_EQ(store_open(&n->store, &store), 0);
     n->plan = (struct node_plan){.store = &n->store,

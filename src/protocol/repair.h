@@ -1,0 +1,41 @@
+/*
+ * repair.h - a node is lost, and the others go on: which node has each row from now on (README.md,
+ * "A node is lost").
+ *
+ * Every shard of a node that lives repairs with the same shard of the others, in three phases. A
+ * marker (WIRE_REPAIR) to all others ends each:
+ *
+ *   1   from repair_begin on requests of others are parked, and none leaves. Behind our claims: the
+ *       rows that we have, told to their homes, and our replicas of rows of the lost node
+ *   2   when all are in phase 1, so nothing that they asked is under way to us. Behind WIRE_HELD:
+ *       what is parked here, told to who asked it
+ *   3   when all are in phase 2, so nothing is under way at all. Each home decides about the rows
+ *       that nobody has claimed; who asked what nobody has asks again. Behind rows that replicas
+ *       become
+ *
+ * When all are in phase 3, it is over: what is parked is served, and everything goes on.
+ *
+ * Reads and writes of rows and replicas that are here go on meanwhile. All nodes that live repair
+ * the same losses in the same order. A peer may be ahead: its markers may come before repair_begin.
+ *
+ * Callers   the shard's thread, between turns
+ * Memory    32 bytes for each replica of a row of the lost node, at the row's home, until it is over
+ * Waiting   never, except as dispatch.h says
+ * Life      repair_init, any use, repair_fini
+ */
+#ifndef LOCUS_PROTOCOL_REPAIR_H
+#define LOCUS_PROTOCOL_REPAIR_H
+
+#include "protocol/shard.h"
+
+/* Where plan->lab.survives says so and the technique can; otherwise nothing. 0 or -ENOMEM. */
+int repair_init(struct shard *);
+void repair_fini(struct shard *);
+
+/* Node `lost` is no member any more, as view `view` (1, 2, ...) says; nothing of it will be heard,
+ * and platform->entry to it gives NULL. Between turns. Of two nodes the other one is done at once:
+ * platform->repaired may be called before this returns. */
+void repair_begin(struct shard *, uint32_t view, unsigned lost);
+bool repair_is_over(const struct shard *); /* no repair is under way */
+
+#endif
