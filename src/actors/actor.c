@@ -7,6 +7,7 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
+#include "protocol/loss.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/repair.h"
@@ -48,7 +49,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     if (clocks_init(s)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
-    if (repair_init(s)) return -ENOMEM;
+    if (loss_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
     if (s->clock &&
         intents_init(s->intents, keys, plan->config.workers, plan->clock, plan->node_keys))
@@ -89,7 +90,7 @@ void shard_fini(struct shard *s)
     mover_fini(&s->mover);
     if (s->intents) intents_fini(s->intents);
     if (s->pacer) pacer_fini(s->pacer);
-    repair_fini(s);
+    loss_fini(s);
     round_fini(s);
     replica_fini(s);
     clocks_fini(s);
@@ -172,6 +173,7 @@ static void begin_request(struct shard *s, struct request *r)
 bool shard_serve(struct shard *s, struct request *r)
 {
     if (s->failure) {
+        if (s->failure == SHARD_REPAIRS) return false;
         shard_complete(s, r);
         return true;
     }
@@ -242,17 +244,25 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
-                        const void *body)
+static inline __attribute__((always_inline)) const char *take_frame(
+    struct shard *s, unsigned peer, const struct wire_frame *f, const void *body,
+    const char *serves(struct shard *, unsigned peer, struct wire_cursor *))
 {
-    if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     if (s->wrong[peer]) return s->wrong[peer];
     struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);
     if (s->dirty) replica_heard(s, peer);
-    const char *why = dispatch(s, peer, &cursor);
+    const char *why = serves(s, peer, &cursor);
     return why ? why : s->wrong[peer];
+}
+
+const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
+                        const void *body)
+{
+    if (s->failure == SHARD_REPAIRS) return take_frame(s, peer, f, body, repair_frame);
+    /* every request was completed: what still arrives is dropped */
+    return s->failure ? NULL : take_frame(s, peer, f, body, dispatch);
 }
 
 void shard_heartbeat(struct shard *s, unsigned peer)
@@ -264,7 +274,7 @@ void shard_heartbeat(struct shard *s, unsigned peer)
 
 void shard_fail(struct shard *s, int rc)
 {
-    if (s->failure) return;
+    if (s->failure < 0) return;
     s->failure = rc;
     for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++) {
         struct request *r = s->active[i];

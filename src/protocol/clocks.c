@@ -50,8 +50,10 @@ static locus_clock next_after(const struct shard *s, locus_clock of_workers)
 {
     locus_clock most = 0;
     if (of_workers < INT64_MAX) return of_workers;
-    for (unsigned n = 0; n < s->nodes; n++)
-        if (s->clocks->peer[n].updated > most) most = s->clocks->peer[n].updated;
+    for (unsigned n = 0; n < s->nodes; n++) {
+        locus_clock updated = s->clocks->peer[n].updated;
+        if (updated > most && updated < INT64_MAX) most = updated; /* it is no lost node's */
+    }
     return most;
 }
 
@@ -168,6 +170,20 @@ void clocks_round_over(struct shard *s, unsigned peer)
 {
     struct clock_peer *p = &s->clocks->peer[peer];
     if (p->fresh_next > p->fresh) publish(&p->fresh, p->fresh_next);
+}
+
+void clocks_forget(struct shard *s, unsigned node)
+{
+    struct clock_peer *p = &s->clocks->peer[node];
+    publish(&p->updated, INT64_MAX);
+    p->awaited = 0;
+    p->said = p->told = INT64_MAX;
+}
+
+void clocks_have_no_orphans(struct shard *s)
+{
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (s->clocks->peer[n].updated == INT64_MAX) publish(&s->clocks->peer[n].fresh, INT64_MAX);
 }
 
 /* ---- turns ---- */

@@ -94,6 +94,10 @@ void clocks_wait(struct shard *, struct request *);
 const char *clocks_entry(struct shard *, const struct arrival *);
 /* Our round to the peer is over. */
 void clocks_round_over(struct shard *, unsigned peer);
+/* The node was lost: it counts as one whose workers have all closed, and its rows as fresh as soon
+ * as no replica is an orphan any more (replica.h). */
+void clocks_forget(struct shard *, unsigned node);
+void clocks_have_no_orphans(struct shard *);
 
 /* ---- turns, by round.c ---- */
 

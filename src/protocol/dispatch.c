@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/sync.h"
 #include "protocol/clocks.h"
+#include "protocol/loss.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
@@ -147,12 +148,13 @@ static unsigned take_arrivals(const struct shard *s, unsigned peer, struct wire_
 /* ---- the row is not here ---- */
 
 /* All nodes together can have this much under way, by their credit; a single entry may be larger.
- * Of many nodes that is more than there is. */
+ * During a repair also what a round of each has. Of many nodes that is more than there is. */
 static size_t parked_max(const struct shard *s)
 {
     size_t entry = shard_entry_bytes_max(s->store),
            credit = s->credit_bytes > entry ? s->credit_bytes : entry,
-           all = (size_t)s->nodes * s->nodes * credit;
+           round = s->failure ? s->rounds->capacity + entry : 0,
+           all = s->nodes * (s->nodes * credit + round);
     return all < s->memory_max ? all : s->memory_max;
 }
 
@@ -299,7 +301,37 @@ static void serve_all_parked(struct shard *s, struct record *r)
     }
 }
 
-static const char *arrive(struct shard *s, const struct arrival *a)
+void parked_serve_anew(struct shard *s, struct record *r)
+{
+    for (struct parked *p = r->parked; p; p = p->next) {
+        p->entry.owner = (uint16_t)s->losses->lost;
+        p->entry.term = 0;
+    }
+    serve_all_parked(s, r);
+}
+
+void parked_drop(struct shard *s, struct record *r, unsigned origin)
+{
+    struct parked *p = r->parked, *last = NULL;
+    r->parked = NULL;
+    for (struct parked *next; p; p = next) {
+        next = p->next;
+        p->next = NULL;
+        if (p->entry.origin == origin) {
+            s->parked_bytes -= wire_entry_bytes(p->entry.length);
+            free(p);
+            continue;
+        }
+        if (last)
+            last->next = p;
+        else
+            r->parked = p;
+        last = p;
+    }
+    if (r->parked) r->parked->last = last;
+}
+
+static const char *take_row(struct shard *s, const struct arrival *a)
 {
     uint8_t flags = a->entry->flags;
     const char *wrong = check_row(s, a);
@@ -309,9 +341,32 @@ static const char *arrive(struct shard *s, const struct arrival *a)
     if (r) replica_row_is_here(s, r, flags & WIRE_ANSWERS);
     if (flags & WIRE_LOCALIZED) origin_row_is_here(s, a);
     woken_consider(s);
-    r = record_find(&s->records, a->ref.index);
-    if (r) serve_all_parked(s, r);
     return NULL;
+}
+
+static const char *arrive(struct shard *s, const struct arrival *a)
+{
+    const char *wrong = take_row(s, a);
+    struct record *r = wrong ? NULL : record_find(&s->records, a->ref.index);
+    if (r) serve_all_parked(s, r);
+    return wrong;
+}
+
+/* ---- a node was lost ---- */
+
+static const char *held(struct shard *s, const struct arrival *a)
+{
+    if (s->failure != SHARD_REPAIRS) return "a request that is held, and no node was lost";
+    return a->entry->flags & WIRE_BEGIN ? replica_held(s, a->ref.index) : origin_held(s, a->entry);
+}
+
+/* A row that was given away before its giver knew of the loss has not been claimed. */
+static const char *arrive_in_repair(struct shard *s, const struct arrival *a)
+{
+    const char *wrong = take_row(s, a);
+    if (!wrong && a->entry->term < loss_term(s->losses))
+        owner_claim(s, a->ref, loss_home(s, a->ref), loss_term(s->losses));
+    return wrong;
 }
 
 /* ---- all ---- */
@@ -338,26 +393,49 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_CLOCK_UPDATED:
     case WIRE_CLOCK_FRESH:
     case WIRE_CLOCK_AWAITED: return clocks_entry(s, a);
-    case WIRE_REPAIR:
-    case WIRE_HELD:
-    case WIRE_OFFER:
+    case WIRE_REPAIR: return loss_marker(s, a);
+    case WIRE_HELD: return held(s, a);
+    case WIRE_OFFER: return loss_offered(s, a);
     case WIRE_NONE:
     case WIRE_OPERATIONS: break;
     }
     return "an entry of no known operation";
 }
 
-const char *dispatch(struct shard *s, unsigned peer, struct wire_cursor *cursor)
+static const char *serve_in_repair(struct shard *s, const struct arrival *a)
+{
+    const struct wire_entry *e = a->entry;
+    if (wire_rules[e->operation].route == WIRE_REQUEST)
+        return e->origin == s->losses->lost ? NULL : park(s, a);
+    if (e->operation == WIRE_ROW) return arrive_in_repair(s, a);
+    if (e->operation != WIRE_ROUND) return serve(s, a);
+    s->losses->round[a->peer] = e->round; /* not everything before it was served */
+    return NULL;
+}
+
+static inline __attribute__((always_inline)) const char *dispatch_by(
+    struct shard *s, unsigned peer, struct wire_cursor *cursor,
+    const char *serves(struct shard *, const struct arrival *))
 {
     struct arrival arrived[FETCHED_AHEAD];
     const char *why = NULL;
     for (;;) {
         unsigned n = take_arrivals(s, peer, cursor, arrived, &why);
         for (unsigned i = 0; i < n; i++) {
-            const char *wrong = serve(s, &arrived[i]);
+            const char *wrong = serves(s, &arrived[i]);
             woken_consider(s);
             if (wrong) return wrong;
         }
         if (why || n < FETCHED_AHEAD) return why;
     }
+}
+
+const char *dispatch(struct shard *s, unsigned peer, struct wire_cursor *cursor)
+{
+    return dispatch_by(s, peer, cursor, serve);
+}
+
+const char *dispatch_in_repair(struct shard *s, unsigned peer, struct wire_cursor *cursor)
+{
+    return dispatch_by(s, peer, cursor, serve_in_repair);
 }

@@ -254,6 +254,13 @@ void origin_wake_stalled(struct shard *s)
 
 /* ---- answers ---- */
 
+static void no_longer_asked(struct record *record, bool localizes)
+{
+    record->asked--;
+    if (record->asked == 0) record->askers = 0;
+    record->localizing -= localizes;
+}
+
 /* The request that the tag belongs to: the peer may have invented it. */
 static struct request *find(const struct shard *s, uint32_t tag)
 {
@@ -290,6 +297,61 @@ static bool is_seen(const struct shard *s, const struct record *record, struct r
                     uint64_t version)
 {
     return version == 0 || !location_of(s, ref).is_replica || record->version >= version;
+}
+
+/* ---- a node was lost ---- */
+
+/* Of all items that were asked. */
+static void each_asked(struct shard *s, void each(struct shard *, struct request *, uint32_t i))
+{
+    for (size_t k = 0; k < (size_t)s->workers * REQUEST_NUMBERS_MAX; k++) {
+        struct request *r = s->active[k];
+        for (uint32_t i = 0; r && i < r->sent; i++)
+            if (r->item[i].state == ITEM_ASKED) each(s, r, i);
+    }
+}
+
+static void not_held(struct shard *s, struct request *r, uint32_t i)
+{
+    (void)s;
+    r->item[i].next = REQUEST_NOWHERE;
+}
+
+void origin_repairs(struct shard *s)
+{
+    each_asked(s, not_held);
+}
+
+const char *origin_held(struct shard *s, const struct wire_entry *e)
+{
+    struct request *r = find(s, e->tag);
+    struct request_item *item = r ? &r->item[request_tag_item(e->tag)] : NULL;
+    if (!item || item->key != e->key || item->state != ITEM_ASKED)
+        return "a request is held that was never asked";
+    item->next = request_place_of(r, request_tag_item(e->tag));
+    return NULL;
+}
+
+/* Before what has waited longer for the key: it came later. */
+static void ask_again(struct shard *s, struct request *r, uint32_t i)
+{
+    struct request_item *item = &r->item[i];
+    if (item->next != REQUEST_NOWHERE) return;
+    struct row_ref ref = store_row_ref(s->store, item->key);
+    struct record *record = record_find(&s->records, ref.index);
+    shard_asks(s, item->peer, s->asked_bytes[item->peer] - cost(ref.partition));
+    no_longer_asked(record, r->kind == REQUEST_LOCALIZE);
+    item->state = ITEM_WAITS;
+    item->next = record->waiting_first;
+    record->waiting_first = request_place_of(r, i);
+    if (item->next == REQUEST_NOWHERE) record->waiting_last = record->waiting_first;
+    shard_count(&s->counters.asked_again, 1);
+    shard_wake(s, record, WOKEN_ORIGIN);
+}
+
+void origin_ask_again(struct shard *s)
+{
+    each_asked(s, ask_again);
 }
 
 static void wait_to_be_seen(struct record *record, struct request *r, uint32_t i, uint64_t version)
@@ -347,9 +409,7 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
     else
         item_done(s, r, i);
     if (!record) return;
-    record->asked--;
-    if (record->asked == 0) record->askers = 0;
-    record->localizing -= localizes;
+    no_longer_asked(record, localizes);
     shard_wake(s, record, waits ? WOKEN_REPLICA : WOKEN_ORIGIN);
 }
 

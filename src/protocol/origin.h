@@ -39,6 +39,12 @@ void origin_came_back(struct shard *, const struct wire_entry *, struct row_ref)
 /* The row that answers a localize has been stored. */
 void origin_row_is_here(struct shard *, const struct arrival *);
 
+/* A node was lost (repair.h). A repair begins: nobody has said yet that he has a request of ours;
+ * a node that lives has this one; those that none has are asked again later. */
+void origin_repairs(struct shard *);
+const char *origin_held(struct shard *, const struct wire_entry *);
+void origin_ask_again(struct shard *);
+
 /* For replica.h. The replica now has what was written at the owner: requests that waited for that
  * are done. */
 void origin_seen(struct shard *, struct record *);

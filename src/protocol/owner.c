@@ -268,6 +268,27 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *r
     shard_wake(s, r, WOKEN_REPLICA);
 }
 
+void owner_claim(struct shard *s, struct row_ref ref, unsigned home, uint64_t term)
+{
+    struct key_state *state = &s->records.state[ref.index];
+    if (home == s->rank) return;
+    if (state->term < term) state->term = term;
+    shard_entry(s, home,
+                (struct wire_entry){.operation = WIRE_LOCATION,
+                                    .owner = (uint16_t)s->rank,
+                                    .origin = (uint16_t)s->rank,
+                                    .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
+                                    .term = state->term},
+                0);
+}
+
+void owner_forgets(struct shard *s, struct record *r, unsigned node)
+{
+    if (!holder_find(r, node)) return;
+    holders_remove(r, shard_row_ref(s, r->index), node);
+    shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
+}
+
 /* ---- decisions ---- */
 
 static bool is_wanted(const struct shard *s, uint64_t index)

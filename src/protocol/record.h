@@ -61,6 +61,8 @@ struct record {
     uint8_t woken : 3;     /* enum record_woken bits: the roles that must consider it */
     bool piggybacks : 1;   /* its intent starts beyond the lookahead */
     bool asked_unseen : 1; /* a sync was sent for what is not yet visible (unseen_version) */
+    bool is_held : 1;      /* our sync is parked at a node that lives (repair.h) */
+    bool is_orphan : 1;    /* no owner counts our replica, because its own was lost */
     uint8_t queued;        /* enum backlog_class bits: waits for the next rounds */
     uint16_t source;       /* the node that gave us the replica */
     uint16_t owner;        /* of the row of which we hold a replica, as far as known; */

@@ -1,24 +1,290 @@
 #include "protocol/repair.h"
 
-int repair_init(struct shard *s)
+#include "protocol/clocks.h"
+#include "protocol/dispatch.h"
+#include "protocol/loss.h"
+#include "protocol/origin.h"
+#include "protocol/owner.h"
+#include "protocol/replica.h"
+#include "protocol/round.h"
+#include "protocol/woken.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- all keys, all records ---- */
+
+static void each_partition(struct shard *s, void each(struct shard *, struct partition *))
 {
-    (void)s;
-    return 0;
+    unsigned ranges = s->store->keyspace.ranges;
+    for (unsigned i = 0; i < ranges; i++)
+        each(s, &s->store->partition[(size_t)s->number * ranges + i]);
 }
 
-void repair_fini(struct shard *s)
+static void each_record(struct shard *s, void each(struct shard *, struct record *))
 {
-    (void)s;
+    for (uint32_t number = 1; number <= s->records.used; number++) {
+        struct record *r = record_at(&s->records, number);
+        if (s->records.state[r->index].number == number) each(s, r);
+    }
+}
+
+/* ---- 1: requests wait, and what is here is claimed ---- */
+
+/* No request fits into the credit until it is over. */
+static void hold_credit(struct shard *s, bool holds)
+{
+    size_t held = s->credit_bytes + 1;
+    for (unsigned n = 0; n < s->nodes; n++)
+        shard_asks(s, n, holds ? s->asked_bytes[n] + held : s->asked_bytes[n] - held);
+}
+
+static void note_lost_sender(struct shard *s, struct record *r)
+{
+    r->is_held = false;
+    parked_drop(s, r, s->losses->lost);
+}
+
+static void offer(struct shard *s, struct row_ref ref)
+{
+    const struct record *r = record_find(&s->records, ref.index);
+    unsigned home = loss_home(s, ref);
+    if (!r || r->owner != s->losses->lost) return;
+    if (home == s->rank) {
+        loss_offer(s, &(struct offer){ref.index, r->term, r->version, s->rank});
+        return;
+    }
+    shard_entry(s, home,
+                (struct wire_entry){.operation = WIRE_OFFER,
+                                    .owner = (uint16_t)s->losses->lost,
+                                    .origin = (uint16_t)s->rank,
+                                    .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
+                                    .term = r->term,
+                                    .version = r->version},
+                0);
+}
+
+static void claim(struct shard *s, struct row_ref ref)
+{
+    struct location l = location_of(s, ref);
+    if (l.is_here)
+        owner_claim(s, ref, loss_home(s, ref), loss_term(s->losses));
+    else if (l.is_replica)
+        offer(s, ref);
+}
+
+static void claim_held(struct shard *s, struct partition *p)
+{
+    uint64_t first = p->first_bucket, end = first + p->keys;
+    for (uint64_t word = first / 64; word * 64 < end; word++) {
+        for (uint64_t bits = partition_held(p, word); bits; bits &= bits - 1) {
+            uint64_t number = word * 64 + (unsigned)__builtin_ctzll(bits);
+            if (number >= first && number < end)
+                claim(s, partition_row_ref(p, number + p->first_number));
+        }
+    }
+}
+
+static void say_phase(struct shard *s)
+{
+    struct losses *l = s->losses;
+    l->phase++;
+    for (unsigned i = 0; i < l->members; i++)
+        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->view, l->phase);
+}
+
+/* ---- 2: what is parked here is not lost ---- */
+
+static void say_held(struct shard *s, struct record *r)
+{
+    for (const struct parked *p = r->parked; p; p = p->next) {
+        const struct wire_entry *e = &p->entry;
+        bool is_sync = e->operation == WIRE_SYNC;
+        if (e->origin != s->rank)
+            shard_entry(s, e->origin,
+                        (struct wire_entry){.operation = WIRE_HELD,
+                                            .owner = (uint16_t)s->rank,
+                                            .origin = e->origin,
+                                            .flags = is_sync ? WIRE_BEGIN : 0,
+                                            .tag = is_sync ? 0 : e->tag,
+                                            .key = e->key},
+                        0);
+        else if (is_sync)
+            r->is_held = true;
+        else
+            origin_held(s, e);
+    }
+}
+
+/* ---- 3: what nobody has ---- */
+
+static void find_orphan(struct shard *s, struct record *r)
+{
+    struct row_ref ref = shard_row_ref(s, r->index);
+    owner_forgets(s, r, s->losses->lost);
+    if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
+    struct location l = location_of(s, ref);
+    if (l.is_replica && l.owner == s->losses->lost) replica_is_orphaned(s, r, loss_home(s, ref));
+}
+
+static void came_here(struct shard *s, struct row_ref ref)
+{
+    s->records.state[ref.index].term = loss_term(s->losses);
+    record_touched(&s->records, ref.index);
+    shard_count(&s->counters.relocated_in, 1);
+}
+
+static void promote(struct shard *s, const struct offer *o)
+{
+    struct row_ref ref = shard_row_ref(s, o->index);
+    struct location l = location_of(s, ref);
+    uint64_t term = loss_term(s->losses);
+    bool is_claimed = l.is_here || l.term >= term;
+    if (is_claimed || loss_home(s, ref) != s->rank) return;
+    shard_count(&s->counters.rows_from_replicas, 1);
+    if (o->node == s->rank) {
+        while (row_promote_as_it_is(&s->mover, ref)) mover_make_room(&s->mover);
+        came_here(s, ref);
+        replica_row_is_here(s, record_find(&s->records, ref.index), false);
+        return;
+    }
+    location_learn(s, ref, o->node, term);
+    shard_entry(s, o->node,
+                (struct wire_entry){.operation = WIRE_ROW,
+                                    .encoding = WIRE_AS_REPLICA,
+                                    .owner = (uint16_t)o->node,
+                                    .origin = (uint16_t)s->rank,
+                                    .flags = WIRE_BEGIN,
+                                    .key = keyspace_key(&s->store->keyspace, s->number, o->index),
+                                    .term = term,
+                                    .version = o->version},
+                0);
+}
+
+/* Of one key the best comes first: the last owner's, and of those who has most of its updates. */
+static int compare(const void *a, const void *b)
+{
+    const struct offer *x = a, *y = b;
+    if (x->index != y->index) return x->index < y->index ? -1 : 1;
+    if (x->term != y->term) return x->term > y->term ? -1 : 1;
+    if (x->version != y->version) return x->version > y->version ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static void decide_offers(struct shard *s)
+{
+    struct losses *l = s->losses;
+    if (l->offers > 0) qsort(l->offer, l->offers, sizeof *l->offer, compare);
+    for (size_t i = 0; i < l->offers; i++)
+        if (i == 0 || l->offer[i].index != l->offer[i - 1].index) promote(s, &l->offer[i]);
+    l->offers = 0;
+}
+
+/* What is known of owners from before: homes begin anew, and others ask the home. */
+static void decide_row(struct shard *s, struct row_ref ref)
+{
+    directory_word w = directory_load(row_ref_word(ref));
+    enum directory_state state = directory_state(w);
+    unsigned home = row_ref_home(ref);
+    bool is_heir = home == s->losses->lost && loss_home(s, ref) == s->rank;
+    if (state == DIRECTORY_UNTOUCHED && is_heir) {
+        row_ref_moved(ref); /* here, as soon as the home is */
+        shard_count(&s->counters.relocated_in, 1);
+        shard_count(&s->counters.rows_lost, 1);
+    }
+    if (state != DIRECTORY_ELSEWHERE || directory_term(w) >= loss_term(s->losses)) return;
+    struct record *r = record_find(&s->records, ref.index);
+    if (r) shard_wake(s, r, WOKEN_ORIGIN | WOKEN_REPLICA);
+    if (home != s->rank && !is_heir) {
+        directory_publish(row_ref_word(ref), 0);
+        return;
+    }
+    row_put(ref, NULL);
+    came_here(s, ref);
+    shard_count(&s->counters.rows_lost, 1);
+}
+
+static void decide_rows(struct shard *s, struct partition *p)
+{
+    uint64_t first = p->first_number + p->first_bucket;
+    for (uint64_t i = 0; i < p->keys; i++) decide_row(s, partition_row_ref(p, first + i));
+}
+
+static void pass_homes(struct shard *s)
+{
+    struct home *h = &s->store->homes[s->number];
+    for (unsigned b = 0; b < HOME_BUCKETS; b++)
+        if (h->node[b] == s->losses->lost) home_pass(h, b, loss_heir(s->losses, b));
+}
+
+static void decide(struct shard *s)
+{
+    origin_ask_again(s);
+    each_record(s, find_orphan);
+    decide_offers(s);
+    each_partition(s, decide_rows);
+    pass_homes(s);
+    round_forget(s, s->losses->lost);
+    clocks_forget(s, s->losses->lost);
+    woken_consider(s);
+}
+
+/* ---- it is over ---- */
+
+static void serve_parked(struct shard *s, struct record *r)
+{
+    if (r->parked) parked_serve_anew(s, r);
+}
+
+static void end(struct shard *s)
+{
+    struct losses *l = s->losses;
+    s->failure = 0;
+    hold_credit(s, false);
+    if (s->replicas->orphans == 0) clocks_have_no_orphans(s);
+    each_record(s, serve_parked);
+    for (unsigned n = 0; n < s->nodes; n++) {
+        if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
+        l->round[n] = 0;
+    }
+    if (s->platform->repaired) s->platform->repaired(s->platform->context, l->view);
+}
+
+static void go_on(struct shard *s)
+{
+    struct losses *l = s->losses;
+    while (s->failure == SHARD_REPAIRS && loss_have_all_said(s, l->phase)) {
+        if (l->phase == LOSS_PHASES) {
+            end(s);
+            return;
+        }
+        if (l->phase == 1) each_record(s, say_held);
+        if (l->phase == 2) decide(s);
+        say_phase(s);
+    }
 }
 
 void repair_begin(struct shard *s, uint32_t view, unsigned lost)
 {
-    (void)lost;
-    if (s->platform->repaired) s->platform->repaired(s->platform->context, view);
+    if (s->failure < 0) return;
+    loss_begin(s->losses, view, lost);
+    s->failure = SHARD_REPAIRS;
+    hold_credit(s, true);
+    origin_repairs(s);
+    each_record(s, note_lost_sender);
+    each_partition(s, claim_held);
+    say_phase(s);
+    go_on(s);
 }
 
 bool repair_is_over(const struct shard *s)
 {
-    (void)s;
-    return true;
+    return s->failure != SHARD_REPAIRS;
+}
+
+const char *repair_frame(struct shard *s, unsigned peer, struct wire_cursor *cursor)
+{
+    const char *why = dispatch_in_repair(s, peer, cursor);
+    if (!why) go_on(s);
+    return why;
 }

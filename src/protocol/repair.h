@@ -19,23 +19,22 @@
  * the same losses in the same order. A peer may be ahead: its markers may come before repair_begin.
  *
  * Callers   the shard's thread, between turns
- * Memory    32 bytes for each replica of a row of the lost node, at the row's home, until it is over
+ * Memory    what is parked (dispatch.h), and loss.h
  * Waiting   never, except as dispatch.h says
- * Life      repair_init, any use, repair_fini
+ * Life      none of its own
  */
 #ifndef LOCUS_PROTOCOL_REPAIR_H
 #define LOCUS_PROTOCOL_REPAIR_H
 
 #include "protocol/shard.h"
 
-/* Where plan->lab.survives says so and the technique can; otherwise nothing. 0 or -ENOMEM. */
-int repair_init(struct shard *);
-void repair_fini(struct shard *);
-
 /* Node `lost` is no member any more, as view `view` (1, 2, ...) says; nothing of it will be heard,
  * and platform->entry to it gives NULL. Between turns. Of two nodes the other one is done at once:
  * platform->repaired may be called before this returns. */
 void repair_begin(struct shard *, uint32_t view, unsigned lost);
 bool repair_is_over(const struct shard *); /* no repair is under way */
+
+/* A frame of entries that comes meanwhile, as dispatch(). */
+const char *repair_frame(struct shard *, unsigned peer, struct wire_cursor *);
 
 #endif

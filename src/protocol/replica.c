@@ -36,8 +36,16 @@ static void not_inexact(struct shard *s, uint64_t index)
         bitset_remove(&s->replicas->inexact, index);
 }
 
+static void no_orphan(struct shard *s, struct record *r)
+{
+    if (!r->is_orphan) return;
+    r->is_orphan = false;
+    if (--s->replicas->orphans == 0) clocks_have_no_orphans(s);
+}
+
 static void replica_ends(struct shard *s, struct record *r)
 {
+    no_orphan(s, r);
     s->replicas->source[r->source].replicas--;
     r->version = 0;
     want_row(s, r, false);
@@ -79,8 +87,11 @@ static uint8_t sync_flags(const struct shard *s, const struct record *r, struct 
     uint8_t flags = 0;
     const struct key_state *state = &s->records.state[r->index];
     if (l.is_here || l.owner == s->rank || r->sync) return 0;
-    if (state->is_kept && !r->is_kept) return WIRE_BEGIN | WIRE_FOREVER;
-    if (key_is_wanted(state) && !r->registered && !shard_is_full(s)) return WIRE_BEGIN;
+    /* with relocation alone no other holders are counted */
+    if ((state->is_kept || (r->is_orphan && s->technique->rows_follow)) && !r->is_kept)
+        return WIRE_BEGIN | WIRE_FOREVER;
+    bool begins = key_is_wanted(state) || r->is_orphan;
+    if (begins && !r->registered && !shard_is_full(s)) return WIRE_BEGIN;
     if (must_end(s, r))
         flags |= WIRE_END;
     else if (r->is_kept && !state->is_kept)
@@ -370,7 +381,8 @@ static void install(struct shard *s, struct record *r, struct row_ref ref, struc
 {
     const float *values = e->length ? wire_values_const(e) : NULL; /* NULL: nobody has written it */
     not_inexact(s, ref.index);
-    if (l.is_replica && !values) return; /* it has our own updates, if anything */
+    if (r->is_orphan && !values) values = s->store->zeros; /* what was lost has been in it */
+    if (l.is_replica && !values) return;                   /* it has our own updates, if anything */
     if (l.is_replica) {
         while (row_ensure_replica(ref)) mover_make_room(&s->mover);
         row_refresh(ref, values);
@@ -405,6 +417,7 @@ const char *replica_answer(struct shard *s, const struct arrival *a)
         install(s, r, ref, l, e);
     else if (holder && has_update(r))
         bitset_add(&s->replicas->inexact, ref.index);
+    if (holder) no_orphan(s, r);
     if (holder) r->version = e->version;
     /* with relocation alone, who was asked to end is told so; an intent is said once */
     if (!s->technique->rows_follow || holder || r->is_kept) r->registered = holder;
@@ -445,6 +458,11 @@ const char *replica_check_row(const struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
     const struct record *r = record_find(&s->records, a->ref.index);
+    if (e->flags & WIRE_BEGIN)
+        return s->failure == SHARD_REPAIRS && e->encoding == WIRE_AS_REPLICA &&
+                       location_of(s, a->ref).is_replica
+                   ? NULL
+                   : "a row that no home has given to a replica";
     if (!s->technique->localizes || !r || !r->sync) return "a row that nobody asked for";
     if (e->encoding == WIRE_AS_REPLICA && (r->version == 0 || e->version != r->version))
         return "a row that is not our replica";
@@ -459,6 +477,47 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
     r->is_recalled = r->is_kept = false;
     if (answers) sync_is_answered(s, r);
     if (r->set != REQUEST_NOWHERE && r->sync != SYNC_SETS) origin_set_done(s, r, true);
+}
+
+/* ---- a node was lost ---- */
+
+void replica_repairs(struct shard *s, struct record *r)
+{
+    (void)s;
+    r->is_held = false;
+}
+
+const char *replica_held(struct shard *s, uint64_t index)
+{
+    struct record *r = record_find(&s->records, index);
+    if (!r || !r->sync) return "a sync is held that was never sent";
+    r->is_held = true;
+    return NULL;
+}
+
+void replica_sync_is_lost(struct shard *s, struct record *r)
+{
+    s->replicas->awaited -= r->is_awaited;
+    r->is_awaited = false;
+    r->sync = SYNC_NONE;
+    r->registered = r->is_kept = false;
+    if (r->set != REQUEST_NOWHERE && location_of(s, shard_row_ref(s, r->index)).is_here)
+        origin_set_done(s, r, true);
+    shard_wake(s, r, WOKEN_REPLICA | WOKEN_ORIGIN);
+}
+
+void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)
+{
+    s->replicas->source[r->source].replicas--;
+    if (s->replicas->source[home].replicas++ == 0) s->replicas->source[home].heard_ns = s->now_ns;
+    s->replicas->orphans += !r->is_orphan;
+    r->is_orphan = true;
+    r->source = r->owner = (uint16_t)home;
+    r->term = 0;
+    r->version = 1; /* the least: the next owner counts anew */
+    r->registered = r->is_kept = r->is_recalled = false;
+    origin_seen(s, r);
+    shard_wake(s, r, WOKEN_REPLICA);
 }
 
 /* ---- quiesce ---- */

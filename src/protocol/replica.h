@@ -37,6 +37,7 @@ struct replicas {
     struct source *source; /* [nodes] */
     uint64_t awaited;      /* records for which quiesce must wait: is_awaited or is_later */
     uint64_t rows_wanted;  /* records whose next sync asks for the row */
+    uint64_t orphans;      /* replicas that no owner counts, because theirs was lost */
     float *taken;          /* updates on their way into a frame: of the longest record */
     struct bitset inexact; /* that may differ from the main copy, because floats are rounded */
 };
@@ -84,6 +85,15 @@ void replica_row_is_here(struct shard *, struct record *, bool answers);
 const char *replica_answer(struct shard *, const struct arrival *);
 const char *replica_refresh(struct shard *, const struct arrival *);
 const char *replica_recall(struct shard *, const struct arrival *);
+
+/* A node was lost (repair.h). A repair begins: nobody has said yet that he has a sync of ours; a
+ * node that lives has this one; nobody has that of the record. */
+void replica_repairs(struct shard *, struct record *);
+const char *replica_held(struct shard *, uint64_t index);
+void replica_sync_is_lost(struct shard *, struct record *);
+/* The owner of its replica was lost: the key's new home leads to the next one, which counts us when
+ * it has heard of us. The replica keeps what nobody was told. */
+void replica_is_orphaned(struct shard *, struct record *, unsigned home);
 
 /* For quiesce. are_exact: if no sync is awaited, and main copies are final: does no replica lack
  * anything or differ by rounding? ask: those that may differ ask for the row; if a sync of the key

@@ -151,6 +151,28 @@ const char *round_end(struct shard *s, const struct arrival *a)
     return NULL;
 }
 
+/* What waited for a class of rounds to the peer is considered anew. */
+static void forget_list(struct shard *s, struct index_list *l, enum backlog_class class)
+{
+    while (list_length(l) > 0) {
+        struct record *r = record_find(&s->records, list_pop(s->backlog, l));
+        r->queued &= (uint8_t) ~class;
+        shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
+    }
+}
+
+void round_forget(struct shard *s, unsigned peer)
+{
+    struct peer_backlog *b = &s->backlog->peer[peer];
+    forget_list(s, &b->urgent, BACKLOG_URGENT);
+    forget_list(s, &b->lazy, BACKLOG_LAZY);
+    forget_list(s, &b->recall, BACKLOG_RECALL);
+    while (list_length(&b->refresh) > 0) list_pop(s->backlog, &b->refresh);
+    s->rounds->going_on -= b->goes_on;
+    b->is_under_way = b->goes_on = b->owes = false;
+    backlog_note(s, peer);
+}
+
 /* ---- turns ---- */
 
 /* A marked key: a replica that has updates, or a main copy that its holders have not got. */
@@ -231,7 +253,7 @@ static bool is_flushed(const struct shard *s, enum request_kind kind)
 {
     bool updates_alone = kind == REQUEST_FLUSH_UPDATES;
     if (dirty_rows_wait(s)) return false;
-    if (s->replicas->awaited > 0) return false;
+    if (s->replicas->awaited > 0 || s->replicas->orphans > 0) return false;
     if (!updates_alone && !replica_are_exact(s)) return false;
     for (unsigned peer = 0; peer < s->nodes; peer++) {
         const struct peer_backlog *b = &s->backlog->peer[peer];

@@ -72,6 +72,9 @@ void round_decide_lookaheads(struct shard *);
  * (request.h). */
 void round_quiesce(struct shard *, struct request *);
 
+/* The peer was lost: nothing waits for it, or for a round to it. */
+void round_forget(struct shard *, unsigned peer);
+
 /* A peer's round ends, or one of ours is acknowledged. Returns NULL, or what is wrong with it. */
 const char *round_end(struct shard *, const struct arrival *);
 

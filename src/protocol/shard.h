@@ -24,6 +24,7 @@ struct backlog;
 struct clocks;
 struct intent_event;
 struct intents;
+struct losses;
 struct pacer;
 struct replicas;
 struct rounds;
@@ -47,6 +48,9 @@ struct platform {
     /* The shard has repaired the loss of view `view` (repair.h). NULL: nobody asks. */
     void (*repaired)(void *context, uint32_t view);
 };
+
+/* No request is served or leaves, because a node was lost (repair.h). */
+enum { SHARD_REPAIRS = 1 };
 
 enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS, SHARD_STALE_SHIFT = 10 };
 
@@ -84,7 +88,7 @@ struct shard {
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t now_ns; /* the time of the last frame or request, or of the start of the last turn */
-    int failure;     /* 0, or why every request fails */
+    int failure;     /* 0, or why every request fails, or SHARD_REPAIRS */
     struct records records;
     uint32_t woken_first, woken_last; /* numbers of records to be considered, in order; 0: none */
     struct mover mover;
@@ -110,6 +114,7 @@ struct shard {
     struct margin margin; /* round.h */
     struct rounds *rounds;
     struct intents *intents;
+    struct losses *losses; /* NULL: a loss ends the job */
     struct shard_counters counters;
     struct shard_histograms histograms;
 };

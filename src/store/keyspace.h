@@ -130,7 +130,7 @@ struct home {
     unsigned nodes;
     unsigned rank;     /* ours */
     uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */
-    uint16_t node[HOME_BUCKETS];
+    uint16_t node[HOME_BUCKETS];      /* atomic: home_pass() */
     uint64_t held[HOME_BUCKETS / 64]; /* a bit a bucket: are its rows here at the start? */
     /* a bucket's first slot among ours; or HOME_ELSEWHERE and its first slot among the others */
     uint16_t place[HOME_BUCKETS];
@@ -148,7 +148,13 @@ static inline unsigned home_first_bucket(const struct home *h, unsigned partitio
 /* `at`: a key's number in its partition plus the partition's first bucket. */
 static inline unsigned home_node(const struct home *h, uint64_t at)
 {
-    return h->node[at % HOME_BUCKETS];
+    return __atomic_load_n(&h->node[at % HOME_BUCKETS], __ATOMIC_RELAXED);
+}
+
+/* The node was lost that was the bucket's. Where rows lie does not change with it. */
+static inline void home_pass(struct home *h, unsigned bucket, unsigned node)
+{
+    __atomic_store_n(&h->node[bucket], (uint16_t)node, __ATOMIC_RELAXED);
 }
 
 /* The key's slot among those whose home is here; or, if *elsewhere becomes 1 instead of 0, the

@@ -13,10 +13,13 @@
 /* A copy that a writer disturbs this often in a row is made under the latch. */
 enum { READ_ATTEMPTS = 4 };
 
-/* The slot that is reserved for the key here. */
+/* The slot that is reserved for the key here: if it was at home here at the start. */
 static inline uint64_t own_slot(struct row_ref s)
 {
-    return row_ref_is_home(s) ? row_ref_usual_slot(s) : SLAB_NONE;
+    uint64_t elsewhere;
+    if (!s.partition->home) return row_ref_number(s);
+    uint64_t slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
+    return elsewhere ? SLAB_NONE : slot;
 }
 
 /* Returns the word, latched by us; or, unlatched, a word that says that the row is not here; or,

@@ -35,7 +35,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
     p->held_first = s->home.held;
-    p->home = s->home.nodes > 1 ? &s->home : NULL;
+    p->home = s->homes ? &s->homes[shard] : s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_slots(&s->home, keys + p->first_bucket, 0);
     /* Numbers are assigned by whole rounds of the buckets, so a small partition, which is in the
@@ -167,6 +167,14 @@ static int init_all(struct store *s, bool replicates)
     return 0;
 }
 
+static int init_homes(struct store *s)
+{
+    s->homes = malloc(s->keyspace.shards * sizeof *s->homes);
+    if (!s->homes) return error_set(-ENOMEM, "no memory for the homes of keys");
+    for (unsigned shard = 0; shard < s->keyspace.shards; shard++) s->homes[shard] = s->home;
+    return 0;
+}
+
 int store_open(struct store *s, const struct store_config *c)
 {
     *s = (struct store){.is_full = c->is_full,
@@ -179,6 +187,7 @@ int store_open(struct store *s, const struct store_config *c)
     int rc = keyspace_init(&s->keyspace, c->tables, c->table_count, c->shards);
     if (rc) return rc;
     rc = check_parts(&s->keyspace);
+    if (rc == 0 && c->survives && c->nodes > 1) rc = init_homes(s);
     if (rc == 0) rc = init_all(s, c->replicates);
     if (rc) store_fini(s);
     return rc;
@@ -213,6 +222,7 @@ void store_fini(struct store *s)
     free(s->words);
     free(s->optimizer);
     free(s->partition);
+    free(s->homes);
     keyspace_fini(&s->keyspace);
 }
 

@@ -135,6 +135,7 @@ struct store {
     const float *zeros;
     size_t zeros_bytes;
     struct home home;
+    struct home *homes; /* [shard]; NULL: all have `home`, which stays as it was at the start */
     struct slab_density density;
     ck_epoch_t epoch;
     struct all_copies *copies; /* copies.h; NULL: there are none */

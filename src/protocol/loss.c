@@ -1,0 +1,104 @@
+#include "protocol/loss.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void loss_begin(struct losses *l, uint32_t view, unsigned lost)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < l->members; i++)
+        if (l->member[i] != lost) l->member[kept++] = l->member[i];
+    l->members = kept;
+    l->view = view;
+    l->lost = lost;
+    l->phase = 0;
+}
+
+static uint32_t marker(uint32_t view, unsigned phase)
+{
+    return (view - 1) * LOSS_PHASES + phase;
+}
+
+bool loss_have_all_said(const struct shard *s, unsigned phase)
+{
+    const struct losses *l = s->losses;
+    for (unsigned i = 0; i < l->members; i++)
+        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(l->view, phase)) return false;
+    return true;
+}
+
+unsigned loss_heir(const struct losses *l, unsigned bucket)
+{
+    return l->member[(bucket * 2654435761u >> 16) % l->members];
+}
+
+unsigned loss_home(const struct shard *s, struct row_ref ref)
+{
+    unsigned home = row_ref_home(ref);
+    return home == s->losses->lost ? loss_heir(s->losses, row_ref_number(ref) % HOME_BUCKETS)
+                                   : home;
+}
+
+void loss_offer(struct shard *s, const struct offer *o)
+{
+    struct losses *l = s->losses;
+    if (l->offers == l->capacity) {
+        l->capacity = l->capacity ? 2 * l->capacity : 64;
+        l->offer = realloc(l->offer, l->capacity * sizeof *l->offer);
+        INVARIANT(l->offer != NULL, "no memory for the replicas of rows of a lost node");
+    }
+    l->offer[l->offers++] = *o;
+}
+
+static const char *const no_repair = "the repair of a loss that ends the job";
+
+/* In order, and at most one loss ahead: who is further has heard our markers. */
+const char *loss_marker(struct shard *s, const struct arrival *a)
+{
+    struct losses *l = s->losses;
+    const struct wire_entry *e = a->entry;
+    if (!l) return no_repair;
+    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > l->view + 1 ||
+        marker(e->round, (unsigned)e->clock) != l->said[a->peer] + 1)
+        return "a marker of a repair out of its order";
+    l->said[a->peer]++;
+    return NULL;
+}
+
+const char *loss_offered(struct shard *s, const struct arrival *a)
+{
+    const struct wire_entry *e = a->entry;
+    struct losses *l = s->losses;
+    if (!l) return no_repair;
+    if (l->said[a->peer] % LOSS_PHASES != 0) return "an offer behind those of its repair";
+    if (l->offers >= s->records.keys * s->nodes) return "more offers than there can be replicas";
+    loss_offer(s, &(struct offer){a->ref.index, e->term, e->version, a->peer});
+    return NULL;
+}
+
+int loss_init(struct shard *s)
+{
+    const struct technique *t = s->technique;
+    if (!s->plan->lab.survives || !t->moves || t->every_node_holds || s->nodes < 2) return 0;
+    struct losses *l = s->losses = calloc(1, sizeof *l);
+    if (!l) return -ENOMEM;
+    l->member = calloc(s->nodes, sizeof *l->member);
+    l->said = calloc(s->nodes, sizeof *l->said);
+    l->round = calloc(s->nodes, sizeof *l->round);
+    if (!l->member || !l->said || !l->round) return -ENOMEM;
+    for (unsigned n = 0; n < s->nodes; n++) l->member[n] = (uint16_t)n;
+    l->members = s->nodes;
+    return 0;
+}
+
+void loss_fini(struct shard *s)
+{
+    struct losses *l = s->losses;
+    if (!l) return;
+    free(l->member);
+    free(l->said);
+    free(l->round);
+    free(l->offer);
+    free(l);
+    s->losses = NULL;
+}

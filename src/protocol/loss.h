@@ -1,0 +1,62 @@
+/*
+ * loss.h - what a shard knows of nodes that were lost, and what its peers have said of it. repair.h
+ * acts on it.
+ *
+ * Callers   the shard's thread
+ * Memory    16 bytes a node; 32 bytes for each replica of a row of the lost node, at the row's home
+ * Waiting   never
+ * Life      loss_init, any use, loss_fini
+ */
+#ifndef LOCUS_PROTOCOL_LOSS_H
+#define LOCUS_PROTOCOL_LOSS_H
+
+#include "protocol/shard.h"
+
+/* Markers that a peer sends for each loss. */
+enum { LOSS_PHASES = 3 };
+
+/* A term in view v is at least v << LOSS_TERM_SHIFT: what is learned then is later than all before. */
+enum { LOSS_TERM_SHIFT = 30 };
+
+/* A node has a replica of a row whose owner was lost. */
+struct offer {
+    uint64_t index, term, version;
+    unsigned node;
+};
+
+struct losses {
+    uint32_t view; /* of the last loss; 0: none yet */
+    unsigned lost; /* the node */
+    unsigned phase;
+    uint16_t *member; /* [members] that live, ascending */
+    unsigned members;
+    uint32_t *said;  /* [nodes] markers that have come from each, since the beginning */
+    uint32_t *round; /* [nodes] that ended during the repair, and is to be acknowledged; 0: none */
+    struct offer *offer; /* in order of arrival */
+    size_t offers, capacity;
+};
+
+int loss_init(struct shard *); /* 0 or -ENOMEM */
+void loss_fini(struct shard *);
+
+static inline uint64_t loss_term(const struct losses *l)
+{
+    return (uint64_t)l->view << LOSS_TERM_SHIFT;
+}
+
+/* The node is no member any more. */
+void loss_begin(struct losses *, uint32_t view, unsigned lost);
+/* Have all members but us said that they are in this phase of the present loss? */
+bool loss_have_all_said(const struct shard *, unsigned phase);
+
+/* The key's home as soon as the loss is repaired: the lost node's are dealt to all that live. */
+unsigned loss_home(const struct shard *, struct row_ref);
+unsigned loss_heir(const struct losses *, unsigned bucket);
+
+void loss_offer(struct shard *, const struct offer *);
+
+/* From peers. They return NULL, or what is wrong with the message. */
+const char *loss_marker(struct shard *, const struct arrival *);
+const char *loss_offered(struct shard *, const struct arrival *);
+
+#endif
