@@ -5,6 +5,7 @@
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
+#include "protocol/saves.h"
 
 #include <stdlib.h>
 
@@ -256,6 +257,7 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *r
     directory_word next = directory_elsewhere(request->origin, term);
     if (!then || !leave_to_holder(s, ref, request, term, *then, next))
         take_into_frame(s, ref, request, term, next);
+    if (s->saves) saves_keep(s, ref, request->origin, term);
     /* which may hold an older replica */
     if (request->operation == WIRE_SYNC) backlog_owes(s, request->origin);
     shard_count(&s->counters.relocated_out, 1);

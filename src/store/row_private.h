@@ -110,10 +110,11 @@ static inline uint64_t fresh_version(struct partition *p)
     return __atomic_add_fetch(&p->arrivals, 1, __ATOMIC_RELAXED) * UINT64_C(0x9E3779B1);
 }
 
-/* The word of a main copy that no other node has a copy of (store.h). */
+/* The word of a main copy that no other node has a copy of (store.h). With marks its key is in the
+ * dirty set, or the shard knows. */
 static inline directory_word main_word(const struct partition *p, uint64_t slot, uint64_t version)
 {
-    return p->optimizer ? directory_held(DIRECTORY_SHARED, slot, version) | DIRECTORY_DIRTY
+    return p->optimizer || p->marks ? directory_held(DIRECTORY_SHARED, slot, version) | DIRECTORY_DIRTY
                         : directory_main(slot, version);
 }
 

@@ -70,8 +70,10 @@ void row_unshare(struct row_ref s)
     if (partition_is_zeros(s.partition, w))
         directory_publish(row_ref_word(s), directory_empty());
     else
-        unlatch(s, main_word(s.partition, directory_slot(w), directory_version(w)) |
-                       (w & DIRECTORY_COPIED));
+        unlatch(s, s.partition->marks
+                       ? w
+                       : main_word(s.partition, directory_slot(w), directory_version(w)) |
+                             (w & DIRECTORY_COPIED));
 }
 
 void row_clean(struct row_ref s)

@@ -1,0 +1,359 @@
+#include "protocol/saves.h"
+
+#include "protocol/loss.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- copies of rows that are elsewhere ---- */
+
+static void drop(struct shard *s, struct row_ref ref)
+{
+    struct saved *c = &s->saves->of[ref.index];
+    if (c->place) mover_free(&s->mover, ref.partition, c->place - 1);
+    *c = (struct saved){0};
+}
+
+static void put(struct shard *s, struct row_ref ref, struct saved copy)
+{
+    struct saved *c = &s->saves->of[ref.index];
+    memory_touched(s->saves->of, s->saves->of_bytes, c, sizeof *c);
+    *c = copy;
+}
+
+static bool is_before(const struct saved *c, uint64_t term, uint64_t version)
+{
+    return c->term < term || (c->term == term && c->version < version);
+}
+
+static void say_save(struct shard *s, struct row_ref ref, unsigned owner, unsigned to,
+                     struct saved copy, uint8_t flags)
+{
+    const struct partition *p = ref.partition;
+    struct wire_entry *e =
+        shard_entry(s, to,
+                    (struct wire_entry){.operation = WIRE_SAVE,
+                                        .owner = (uint16_t)owner,
+                                        .origin = (uint16_t)s->rank,
+                                        .flags = flags,
+                                        .length = copy.place ? p->stored : 0,
+                                        .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
+                                        .term = copy.term,
+                                        .version = copy.version},
+                    0);
+    if (e && copy.place) floats_copy(wire_values(e), partition_row(p, copy.place - 1), p->stored);
+}
+
+/* A reader may still see the slot of a row that was given away. */
+static uint32_t fill(struct shard *s, struct row_ref ref, const float *values)
+{
+    const struct saved *c = &s->saves->of[ref.index];
+    if (c->version == 0) drop(s, ref);
+    uint64_t slot = c->place ? c->place - 1 : SLAB_NONE;
+    while ((slot = row_save(ref, slot, values)) == SLAB_NONE) mover_make_room(&s->mover);
+    return (uint32_t)slot + 1;
+}
+
+const char *saves_take(struct shard *s, const struct arrival *a)
+{
+    const struct wire_entry *e = a->entry;
+    bool ends = e->flags & WIRE_END;
+    if (!s->saves) return "a save where the loss of a node ends the job";
+    if (e->version > UINT32_MAX || (ends && e->length > 0)) return "no possible save";
+    if (location_of(s, a->ref).is_here) return NULL; /* it has come in a later term */
+    if (!is_before(&s->saves->of[a->ref.index], e->term, e->version)) return NULL;
+    uint32_t place = e->length ? fill(s, a->ref, wire_values_const(e)) : 0;
+    if (!place) drop(s, a->ref);
+    if (!ends) put(s, a->ref, (struct saved){e->term, (uint32_t)e->version, place});
+    return NULL;
+}
+
+/* ---- rows that move ---- */
+
+void saves_came(struct shard *s, struct row_ref ref, unsigned from)
+{
+    drop(s, ref);
+    bitset_add(&s->saves->unsaved, ref.index);
+    if (from != s->rank) s->saves->peer[from].received++;
+}
+
+static void push(struct saves_peer *p, struct given given)
+{
+    if (p->count == p->capacity && p->first > p->capacity / 2) {
+        p->count -= p->first;
+        memmove(p->given, p->given + p->first, p->count * sizeof *p->given);
+        p->first = 0;
+    }
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity ? 2 * p->capacity : 64;
+        p->given = realloc(p->given, p->capacity * sizeof *p->given);
+        INVARIANT(p->given != NULL, "no memory for a list of rows that were given away");
+    }
+    p->given[p->count++] = given;
+}
+
+void saves_keep(struct shard *s, struct row_ref ref, unsigned to, uint64_t term)
+{
+    uint64_t slot = s->mover.kept;
+    s->mover.kept = SLAB_NONE;
+    put(s, ref, (struct saved){term, 0, slot == SLAB_NONE ? 0 : (uint32_t)slot + 1});
+    push(&s->saves->peer[to], (struct given){ref.index, term});
+    shard_count(&s->counters.rows_kept, 1);
+}
+
+static bool is_kept(const struct shard *s, const struct given *g)
+{
+    const struct saved *c = &s->saves->of[g->index];
+    return c->term == g->term && c->version == 0;
+}
+
+/* The receiver has saved it. At its home it stays, as the save that it is, and what the home saved
+ * itself before is of no use any more. */
+static void forget(struct shard *s, unsigned peer, const struct given *g)
+{
+    struct row_ref ref = shard_row_ref(s, g->index);
+    if (row_ref_home(ref) != s->rank) {
+        if (is_kept(s, g)) drop(s, ref);
+        return;
+    }
+    unsigned heir = loss_heir(s->losses, ref);
+    if (heir != peer)
+        say_save(s, ref, peer, heir, (struct saved){g->term, UINT32_MAX, 0}, WIRE_END);
+}
+
+/* ---- looks ---- */
+
+static void say(struct shard *s, unsigned peer, uint8_t flags, uint32_t batch, uint64_t count)
+{
+    const uint16_t rank = (uint16_t)s->rank;
+    shard_entry(s, peer,
+                (struct wire_entry){.operation = WIRE_SAVED, .owner = rank, .origin = rank,
+                                    .flags = flags, .round = batch, .clock = (int64_t)count},
+                0);
+}
+
+static unsigned guardian(const struct shard *s, struct row_ref ref)
+{
+    unsigned home = row_ref_home(ref);
+    return home == s->rank ? loss_heir(s->losses, ref) : home;
+}
+
+/* The mark comes off first: who changes the row after that marks it anew. */
+static size_t save(struct shard *s, uint64_t index)
+{
+    struct saves *v = s->saves;
+    struct row_ref ref = shard_row_ref(s, index);
+    if (!location_of(s, ref).is_here) return 0; /* its new owner saves it */
+    row_clean(ref);
+    directory_word w = row_word(ref);
+    unsigned to = guardian(s, ref);
+    uint32_t length = row_word_is_written(ref, w) ? ref.partition->stored : 0;
+    struct wire_entry *e =
+        shard_entry(s, to,
+                    (struct wire_entry){.operation = WIRE_SAVE,
+                                        .owner = (uint16_t)s->rank,
+                                        .origin = (uint16_t)s->rank,
+                                        .length = length,
+                                        .key = keyspace_key(&s->store->keyspace, s->number, index),
+                                        .term = s->records.state[index].term,
+                                        .version = v->look},
+                    0);
+    if (e && length) row_read_version(ref, wire_values(e), &w);
+    v->peer[to].has_some |= e != NULL;
+    shard_count(&s->counters.saves, 1);
+    shard_count(&s->counters.saved_bytes, wire_entry_bytes(length));
+    return wire_entry_bytes(length);
+}
+
+enum { FETCHED_TOGETHER = 32 };
+
+static size_t save_some(struct shard *s)
+{
+    uint64_t index[FETCHED_TOGETHER], next;
+    unsigned n = 0;
+    size_t bytes = 0;
+    while (n < FETCHED_TOGETHER && (next = bitset_lowest(&s->saves->taken)) != BITSET_NONE) {
+        bitset_remove(&s->saves->taken, next);
+        word_fetch(shard_row_ref(s, next));
+        index[n++] = next;
+    }
+    for (unsigned i = 0; i < n; i++) row_fetch_found(shard_row_ref(s, index[i]));
+    for (unsigned i = 0; i < n; i++) bytes += save(s, index[i]);
+    return bytes;
+}
+
+/* Behind the last batch all are asked that rows were given to: what they have acknowledged they
+ * have received. */
+static void say_batch(struct shard *s)
+{
+    struct saves *v = s->saves;
+    uint64_t began_ns = s->platform->cpu_ns(s->platform->context);
+    size_t bytes = 0;
+    while (bytes < SAVES_BATCH_BYTES && bitset_lowest(&v->taken) != BITSET_NONE)
+        bytes += save_some(s);
+    v->is_said = bitset_lowest(&v->taken) == BITSET_NONE;
+    v->batch++;
+    for (unsigned n = 0; n < s->nodes; n++) {
+        struct saves_peer *p = &v->peer[n];
+        if (!p->has_some && !(v->is_said && p->first < p->count)) continue;
+        p->has_some = false;
+        p->asked = v->batch;
+        v->awaited++;
+        say(s, n, WIRE_BEGIN, v->batch, 0);
+    }
+    v->cpu_ns += s->platform->cpu_ns(s->platform->context) - began_ns;
+}
+
+static void begin(struct shard *s)
+{
+    struct saves *v = s->saves;
+    const struct bitset empty = v->taken;
+    v->taken = v->unsaved;
+    v->unsaved = empty;
+    v->is_looking = true;
+    v->is_said = false;
+    v->look++;
+    v->began_ns = s->now_ns;
+    v->cpu_ns = 0;
+    for (unsigned n = 0; n < s->nodes; n++) v->peer[n].looked_at = v->peer[n].received;
+}
+
+static void end(struct shard *s)
+{
+    struct saves *v = s->saves;
+    uint32_t view = v->covers;
+    uint64_t pause_ns = v->began_ns + SAVES_PAUSE_NS, share_ns = s->now_ns + SAVES_PAUSES * v->cpu_ns;
+    v->is_looking = false;
+    v->due_ns = pause_ns > share_ns ? pause_ns : share_ns;
+    for (unsigned n = 0; n < s->nodes; n++) {
+        struct saves_peer *p = &v->peer[n];
+        if (p->looked_at > p->said) say(s, n, 0, 0, p->looked_at);
+        p->said = p->looked_at;
+    }
+    shard_count(&s->counters.looks, 1);
+    v->covers = 0;
+    if (view && s->platform->repaired) s->platform->repaired(s->platform->context, view);
+}
+
+uint64_t saves_turn(struct shard *s)
+{
+    struct saves *v = s->saves;
+    if (!v || v->awaited > 0 || s->losses->members == 1) return UINT64_MAX;
+    if (!v->is_looking) {
+        if (!v->covers && bitset_lowest(&v->unsaved) == BITSET_NONE) return UINT64_MAX;
+        if (s->now_ns < v->due_ns) return v->due_ns;
+        begin(s);
+    }
+    while (v->awaited == 0 && !v->is_said) say_batch(s);
+    if (v->awaited > 0) return UINT64_MAX;
+    end(s);
+    return bitset_lowest(&v->unsaved) == BITSET_NONE ? UINT64_MAX : v->due_ns;
+}
+
+const char *saves_heard(struct shard *s, const struct arrival *a)
+{
+    const struct wire_entry *e = a->entry;
+    if (!s->saves) return "a look where the loss of a node ends the job";
+    struct saves_peer *p = &s->saves->peer[a->peer];
+    if (e->flags & WIRE_BEGIN) {
+        say(s, a->peer, WIRE_END, e->round, 0);
+        return NULL;
+    }
+    if (e->flags & WIRE_END) {
+        if (p->asked == 0 || p->asked != e->round) return "the acknowledgement of no batch of saves";
+        p->asked = 0;
+        s->saves->awaited--;
+        return NULL;
+    }
+    uint64_t count = (uint64_t)e->clock;
+    if (count < p->forgotten || count - p->forgotten > p->count - p->first)
+        return "more rows are saved than were given";
+    for (; p->forgotten < count; p->forgotten++) forget(s, a->peer, &p->given[p->first++]);
+    return NULL;
+}
+
+/* ---- a node was lost ---- */
+
+static void hand_over(struct shard *s, const struct given *g)
+{
+    struct row_ref ref = shard_row_ref(s, g->index);
+    unsigned home = loss_home(s, ref);
+    if (!is_kept(s, g) || home == s->rank) return;
+    say_save(s, ref, s->losses->lost, home, s->saves->of[g->index], 0);
+    drop(s, ref);
+}
+
+void saves_repair(struct shard *s)
+{
+    struct saves *v = s->saves;
+    struct saves_peer *p = &v->peer[s->losses->lost];
+    while (p->first < p->count) hand_over(s, &p->given[p->first++]);
+    v->awaited -= p->asked != 0;
+    p->asked = 0;
+    p->said = p->looked_at = p->received = 0;
+    v->is_looking = false; /* others gave up what they keep only behind a look that ended */
+    for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {
+        bitset_remove(&v->taken, i);
+        bitset_add(&v->unsaved, i);
+    }
+}
+
+void saves_claimed(struct shard *s, struct row_ref ref)
+{
+    if (guardian(s, ref) == s->losses->lost) bitset_add(&s->saves->unsaved, ref.index);
+}
+
+bool saves_has(const struct shard *s, uint64_t index)
+{
+    return s->saves->of[index].term > 0 || s->saves->of[index].version > 0;
+}
+
+bool saves_has_later(const struct shard *s, uint64_t index, uint64_t term)
+{
+    return s->saves->of[index].term > term;
+}
+
+const float *saves_row(const struct shard *s, struct row_ref ref)
+{
+    const struct saved *c = &s->saves->of[ref.index];
+    return c->place ? partition_row(ref.partition, c->place - 1) : NULL;
+}
+
+void saves_repaired(struct shard *s)
+{
+    struct saves *v = s->saves;
+    v->covers = s->losses->view;
+    v->due_ns = 0;
+    if (s->losses->members > 1) return;
+    v->covers = 0;
+    if (s->platform->repaired) s->platform->repaired(s->platform->context, s->losses->view);
+}
+
+/* ---- life ---- */
+
+int saves_init(struct shard *s)
+{
+    if (!s->losses) return 0;
+    struct saves *v = s->saves = calloc(1, sizeof *v);
+    if (!v) return -ENOMEM;
+    uint64_t keys = s->records.keys;
+    v->of_bytes = keys * sizeof *v->of;
+    v->of = memory_reserve(v->of_bytes);
+    v->peer = calloc(s->nodes, sizeof *v->peer);
+    s->mover.keeps = true;
+    bool has_sets = bitset_init(&v->unsaved, keys) && bitset_init(&v->taken, keys);
+    return v->of && v->peer && has_sets ? 0 : -ENOMEM;
+}
+
+void saves_fini(struct shard *s)
+{
+    struct saves *v = s->saves;
+    if (!v) return;
+    for (unsigned n = 0; v->peer && n < s->nodes; n++) free(v->peer[n].given);
+    free(v->peer);
+    memory_release(v->of, v->of_bytes);
+    bitset_fini(&v->unsaved);
+    bitset_fini(&v->taken);
+    free(v);
+    s->saves = NULL;
+}

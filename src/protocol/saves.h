@@ -1,0 +1,98 @@
+/*
+ * saves.h - copies of rows that outlive their owner: what it saves at another node, and what who
+ * gave the row away keeps until then (README.md, "A node is lost").
+ *
+ * The guardian of a key is its home; if the home owns the row, the node that would inherit the key
+ * from it (loss.h). So a home that must decide about a row always has the save itself. Each shard
+ * looks now and then: it sends every row here that has changed or come since it was last saved to
+ * its guardian, in batches that are acknowledged. When all are, and all rows that were given away
+ * meanwhile have been received, the look is over, and those that gave us rows before hear it: until
+ * then they keep them. Of two copies of a row the one with the higher term and then version is
+ * later; what was kept has version 0. A row that was never written is saved and kept without values.
+ *
+ * A change of a row without a mark puts it into the dirty set, and from there into `unsaved`; the
+ * look takes the mark off before it reads the row. So a row pays for one addition a look.
+ *
+ * Callers   the shard's thread
+ * Memory    16 bytes and two bits a key, of those that had copies or changed; at most one row of
+ *           another node for each key, in the slab; 16 bytes for each row given away and kept
+ * Waiting   never, except as dispatch.h says
+ * Life      saves_init after loss_init, any use, saves_fini
+ */
+#ifndef LOCUS_PROTOCOL_SAVES_H
+#define LOCUS_PROTOCOL_SAVES_H
+
+#include "protocol/shard.h"
+
+/* Between the beginnings of two looks; and looks take at most a 32nd of the shard's time. */
+#define SAVES_PAUSE_NS UINT64_C(100000000)
+enum { SAVES_PAUSES = 31, SAVES_BATCH_BYTES = 1 << 18 };
+
+/* A copy of a row that is elsewhere. Term and version 0: there is none. */
+struct saved {
+    uint64_t term;
+    uint32_t version; /* the owner's look; 0: kept */
+    uint32_t place;   /* its slot + 1; 0: the row was never written */
+};
+
+struct given {
+    uint64_t index, term;
+};
+
+struct saves_peer {
+    struct given *given; /* given[first ... count-1] went there, and are not yet saved */
+    size_t first, count, capacity;
+    uint64_t forgotten; /* that went there before them */
+    /* rows that came from there; before this look; of those it was told that they are saved */
+    uint64_t received, looked_at, said;
+    uint32_t asked; /* the batch of which it owes the acknowledgement; 0: none */
+    bool has_some;  /* of the present batch */
+};
+
+struct saves {
+    struct saved *of; /* [keys] */
+    size_t of_bytes;
+    struct bitset unsaved, taken; /* rows here; those that this look will say */
+    struct saves_peer *peer;      /* [nodes] */
+    bool is_looking, is_said;     /* all rows of the look were sent */
+    uint32_t look, batch;         /* numbers of the last ones */
+    unsigned awaited;             /* acknowledgements */
+    uint32_t covers;              /* the view whose repair is over with the next look; 0: none */
+    uint64_t began_ns, cpu_ns;    /* of the look */
+    uint64_t due_ns;              /* the next one */
+};
+
+int saves_init(struct shard *); /* where losses are survived: 0 or -ENOMEM */
+void saves_fini(struct shard *);
+
+/* The main copy here has changed since it was last saved. */
+static inline void saves_changed(struct shard *s, uint64_t index)
+{
+    if (s->saves) bitset_add(&s->saves->unsaved, index);
+}
+
+/* The row has come from that node; our rank: from none. It was given to that node just now. */
+void saves_came(struct shard *, struct row_ref, unsigned from);
+void saves_keep(struct shard *, struct row_ref, unsigned to, uint64_t term);
+
+/* Looks, if it is due. Returns the time of the next call that it needs. */
+uint64_t saves_turn(struct shard *);
+
+/* From peers. They return NULL, or what is wrong with the message. */
+const char *saves_take(struct shard *, const struct arrival *);
+const char *saves_heard(struct shard *, const struct arrival *);
+
+/* ---- a node was lost (repair.h) ---- */
+
+/* Before our claims: what it was given and we keep is the home's. */
+void saves_repair(struct shard *);
+/* The row is here: who would have its save? */
+void saves_claimed(struct shard *, struct row_ref);
+/* Is there a copy of a later term than that? Its values; NULL: the row was never written. */
+bool saves_has(const struct shard *, uint64_t index);
+bool saves_has_later(const struct shard *, uint64_t index, uint64_t term);
+const float *saves_row(const struct shard *, struct row_ref);
+/* All but one look is done: then the platform hears that the loss is repaired. */
+void saves_repaired(struct shard *);
+
+#endif
