@@ -366,9 +366,12 @@ static const char *held(struct shard *s, const struct arrival *a)
 static const char *arrive_in_repair(struct shard *s, const struct arrival *a)
 {
     const char *wrong = take_row(s, a);
-    if (!wrong && a->entry->term < loss_term(s->losses))
+    if (wrong) return wrong;
+    struct record *r = record_find(&s->records, a->ref.index);
+    if (r) shard_wake(s, r, WOKEN_REPLICA);
+    if (a->entry->term < loss_term(s->losses))
         owner_claim(s, a->ref, loss_home(s, a->ref), loss_term(s->losses));
-    return wrong;
+    return NULL;
 }
 
 /* ---- all ---- */

@@ -43,7 +43,9 @@ static void hold_credit(struct shard *s, bool holds)
 static void note_lost_sender(struct shard *s, struct record *r)
 {
     r->is_held = false;
+    if (!r->parked) return;
     parked_drop(s, r, s->losses->lost);
+    shard_wake(s, r, WOKEN_ORIGIN); /* it may be empty now */
 }
 
 static void offer(struct shard *s, struct row_ref ref)

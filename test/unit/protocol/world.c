@@ -54,6 +54,12 @@ static uint64_t read_clock_ns(void *context)
     return n->world->now_ns;
 }
 
+static void note_repaired(void *context, uint32_t view)
+{
+    struct world_node *n = context;
+    n->repaired = view;
+}
+
 /* ---- life ---- */
 
 static void open_node(struct world *w, unsigned rank, const struct world_config *c)
@@ -67,16 +73,18 @@ static void open_node(struct world *w, unsigned rank, const struct world_config 
                                        .nodes = c->nodes,
                                        .rank = rank,
                                        .replicates = c->technique != LOCUS_STATIC,
-                                       .is_full = c->technique == LOCUS_FULL_REPLICATION};
+                                       .is_full = c->technique == LOCUS_FULL_REPLICATION,
+                                       .survives = c->survives};
     n->world = w;
     n->rank = rank;
-    n->calls =
-        (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
+    n->calls = (struct platform){
+        n, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
     for (unsigned k = 0; k < WORLD_WORKERS_MAX; k++) n->clocks[k] = &n->clock[k];
     CHECK_EQ(store_open(&n->store, &store), 0);
     n->plan = (struct node_plan){.store = &n->store,
                                  .technique = technique_of(c->technique),
                                  .config.workers = c->workers ? c->workers : 1,
+                                 .lab.survives = c->survives,
                                  .clock = n->clocks,
                                  .node_keys = &n->waiting_keys};
     const struct shard_config shard = {.plan = &n->plan,
@@ -172,7 +180,16 @@ void world_intend(struct world *w, unsigned node, unsigned worker, locus_key key
 
 void world_turn(struct world *w, unsigned node)
 {
-    shard_turn(&w->node[node].shard, w->now_ns);
+    if (!w->is_lost[node]) shard_turn(&w->node[node].shard, w->now_ns);
+}
+
+void world_lose(struct world *w, unsigned node)
+{
+    w->is_lost[node] = true;
+    for (unsigned n = 0; n < w->nodes; n++) {
+        w->link[n][node].cut = w->link[node][n].cut = true;
+        w->link[n][node].count = w->link[node][n].count = 0;
+    }
 }
 
 void world_pass(struct world *w, int times, uint64_t ns)

@@ -37,6 +37,7 @@ struct world_node {
     struct node_plan plan;
     struct platform calls;
     struct shard shard;
+    uint32_t repaired; /* the view of the last repair that is over */
     locus_clock clock[WORLD_WORKERS_MAX];
     const locus_clock *clocks[WORLD_WORKERS_MAX];
     uint64_t waiting_keys;
@@ -45,7 +46,8 @@ struct world_node {
 struct world {
     unsigned nodes;
     uint64_t random;
-    uint64_t now_ns; /* it passes when the test says so */
+    bool is_lost[WORLD_NODES_MAX]; /* it has no turn, and hears and says nothing */
+    uint64_t now_ns;               /* it passes when the test says so */
     struct world_node node[WORLD_NODES_MAX];
     struct world_link link[WORLD_NODES_MAX][WORLD_NODES_MAX];
 };
@@ -57,6 +59,7 @@ struct world_config {
     uint64_t keys;
     uint32_t length;
     size_t credit;
+    bool survives;
 };
 struct world *world_open(struct world_config);
 struct world *world_new(enum locus_technique, unsigned nodes);
@@ -84,6 +87,9 @@ void world_intend(struct world *, unsigned node, unsigned worker, locus_key, loc
 void world_turn(struct world *, unsigned node);
 /* So often: time passes, all have a turn, all arrives. */
 void world_pass(struct world *, int times, uint64_t ns);
+
+/* The node stops, and what is under way to it and from it is lost. */
+void world_lose(struct world *, unsigned node);
 
 /* One key of one worker's request. */
 struct call {
