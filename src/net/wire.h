@@ -117,8 +117,8 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *   REPAIR, HELD, OFFER   a node was lost (repair.h): the sender is in phase `clock` of view `round`;
  *                      your request, or with WIRE_BEGIN your sync, is parked at a node that lives;
  *                      the sender has a replica of the lost owner's row
- *   SAVE               a row for who decides about it if its owner is lost (saves.h); with WIRE_END:
- *                      forget the one that you have
+ *   SAVE               a row for who decides about it if its owner is lost (saves.h); without
+ *                      values: forget the one that you have
  *   SAVED              with WIRE_BEGIN: acknowledge these saves; with WIRE_END: they are here;
  *                      otherwise: of the rows that you gave me, the first `clock` are saved */
 #define WIRE_MESSAGES(M) \
@@ -146,7 +146,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(REPAIR, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0) \
     M(HELD, REPLY, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN) \
     M(OFFER, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
-    M(SAVE, NEWS, MAYBE_A_ROW, BINARY32, MOVING, 0, WIRE_END) \
+    M(SAVE, NEWS, MAYBE_A_ROW, BINARY32, MOVING, 0) \
     M(SAVED, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN, WIRE_END)
 
 #define WIRE_NAME(name, ...) WIRE_##name,

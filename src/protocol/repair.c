@@ -189,7 +189,7 @@ static void decide_offers(struct shard *s)
 static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
 {
     const float *values = saves_row(s, ref);
-    shard_count(saves_has(s, ref.index) ? &s->counters.rows_from_saves : &s->counters.rows_lost, 1);
+    shard_count(values ? &s->counters.rows_from_saves : &s->counters.rows_lost, 1);
     while ((is_replica ? row_promote(&s->mover, ref, values) : row_put(ref, values)) == -ENOMEM)
         mover_make_room(&s->mover);
     came_here(s, ref);
@@ -207,7 +207,7 @@ static void decide_row(struct shard *s, struct row_ref ref)
     if (r) shard_wake(s, r, WOKEN_ORIGIN | WOKEN_REPLICA);
     if (loss_home(s, ref) != s->rank) {
         if (!is_untouched) directory_publish(row_ref_word(ref), 0);
-    } else if (is_untouched && !saves_has(s, ref.index)) {
+    } else if (is_untouched && !saves_row(s, ref)) {
         row_ref_moved(ref); /* here, as soon as the home is; nobody has heard of a write */
         shard_count(&s->counters.relocated_in, 1);
     } else {

@@ -14,57 +14,52 @@ static void drop(struct shard *s, struct row_ref ref)
     *c = (struct saved){0};
 }
 
-static void put(struct shard *s, struct row_ref ref, struct saved copy)
+static void put(struct shard *s, struct row_ref ref, uint64_t term, uint32_t version, uint64_t slot)
 {
     struct saved *c = &s->saves->of[ref.index];
     memory_touched(s->saves->of, s->saves->of_bytes, c, sizeof *c);
-    *c = copy;
+    *c = (struct saved){term, version, (uint32_t)slot + 1};
 }
 
-static bool is_before(const struct saved *c, uint64_t term, uint64_t version)
+/* Space for the values of a save; with `length` 0 it says: forget yours. NULL: no link. */
+static float *say_save(struct shard *s, struct row_ref ref, unsigned to, uint64_t term,
+                       uint64_t version, uint32_t length)
 {
-    return c->term < term || (c->term == term && c->version < version);
-}
-
-static void say_save(struct shard *s, struct row_ref ref, unsigned owner, unsigned to,
-                     struct saved copy, uint8_t flags)
-{
-    const struct partition *p = ref.partition;
     struct wire_entry *e =
         shard_entry(s, to,
                     (struct wire_entry){.operation = WIRE_SAVE,
-                                        .owner = (uint16_t)owner,
+                                        .owner = (uint16_t)s->rank,
                                         .origin = (uint16_t)s->rank,
-                                        .flags = flags,
-                                        .length = copy.place ? p->stored : 0,
+                                        .length = length,
                                         .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
-                                        .term = copy.term,
-                                        .version = copy.version},
+                                        .term = term,
+                                        .version = version},
                     0);
-    if (e && copy.place) floats_copy(wire_values(e), partition_row(p, copy.place - 1), p->stored);
+    return e ? wire_values(e) : NULL;
 }
 
 /* A reader may still see the slot of a row that was given away. */
-static uint32_t fill(struct shard *s, struct row_ref ref, const float *values)
+static uint64_t fill(struct shard *s, struct row_ref ref, const float *values)
 {
     const struct saved *c = &s->saves->of[ref.index];
     if (c->version == 0) drop(s, ref);
     uint64_t slot = c->place ? c->place - 1 : SLAB_NONE;
     while ((slot = row_save(ref, slot, values)) == SLAB_NONE) mover_make_room(&s->mover);
-    return (uint32_t)slot + 1;
+    return slot;
 }
 
 const char *saves_take(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
-    bool ends = e->flags & WIRE_END;
     if (!s->saves) return "a save where the loss of a node ends the job";
-    if (e->version > UINT32_MAX || (ends && e->length > 0)) return "no possible save";
-    if (location_of(s, a->ref).is_here) return NULL; /* it has come in a later term */
-    if (!is_before(&s->saves->of[a->ref.index], e->term, e->version)) return NULL;
-    uint32_t place = e->length ? fill(s, a->ref, wire_values_const(e)) : 0;
-    if (!place) drop(s, a->ref);
-    if (!ends) put(s, a->ref, (struct saved){e->term, (uint32_t)e->version, place});
+    if (e->version > UINT32_MAX) return "a save of no possible version";
+    const struct saved *c = &s->saves->of[a->ref.index];
+    bool is_later = e->term > c->term || (e->term == c->term && e->version > c->version);
+    if ((c->place && !is_later) || location_of(s, a->ref).is_here) return NULL;
+    if (e->length == 0)
+        drop(s, a->ref);
+    else
+        put(s, a->ref, e->term, (uint32_t)e->version, fill(s, a->ref, wire_values_const(e)));
     return NULL;
 }
 
@@ -94,9 +89,8 @@ static void push(struct saves_peer *p, struct given given)
 
 void saves_keep(struct shard *s, struct row_ref ref, unsigned to, uint64_t term)
 {
-    uint64_t slot = s->mover.kept;
+    if (s->mover.kept != SLAB_NONE) put(s, ref, term, 0, s->mover.kept);
     s->mover.kept = SLAB_NONE;
-    put(s, ref, (struct saved){term, 0, slot == SLAB_NONE ? 0 : (uint32_t)slot + 1});
     push(&s->saves->peer[to], (struct given){ref.index, term});
     shard_count(&s->counters.rows_kept, 1);
 }
@@ -104,7 +98,7 @@ void saves_keep(struct shard *s, struct row_ref ref, unsigned to, uint64_t term)
 static bool is_kept(const struct shard *s, const struct given *g)
 {
     const struct saved *c = &s->saves->of[g->index];
-    return c->term == g->term && c->version == 0;
+    return c->place && c->term == g->term && c->version == 0;
 }
 
 /* The receiver has saved it. At its home it stays, as the save that it is, and what the home saved
@@ -112,13 +106,12 @@ static bool is_kept(const struct shard *s, const struct given *g)
 static void forget(struct shard *s, unsigned peer, const struct given *g)
 {
     struct row_ref ref = shard_row_ref(s, g->index);
+    unsigned heir = loss_heir(s->losses, ref);
     if (row_ref_home(ref) != s->rank) {
         if (is_kept(s, g)) drop(s, ref);
-        return;
+    } else if (heir != peer) {
+        say_save(s, ref, heir, g->term, 0, 0);
     }
-    unsigned heir = loss_heir(s->losses, ref);
-    if (heir != peer)
-        say_save(s, ref, peer, heir, (struct saved){g->term, UINT32_MAX, 0}, WIRE_END);
 }
 
 /* ---- looks ---- */
@@ -146,23 +139,16 @@ static size_t save(struct shard *s, uint64_t index)
     if (!location_of(s, ref).is_here) return 0; /* its new owner saves it */
     row_clean(ref);
     directory_word w = row_word(ref);
+    if (!row_word_is_written(ref, w)) return 0; /* nor was any copy */
     unsigned to = guardian(s, ref);
-    uint32_t length = row_word_is_written(ref, w) ? ref.partition->stored : 0;
-    struct wire_entry *e =
-        shard_entry(s, to,
-                    (struct wire_entry){.operation = WIRE_SAVE,
-                                        .owner = (uint16_t)s->rank,
-                                        .origin = (uint16_t)s->rank,
-                                        .length = length,
-                                        .key = keyspace_key(&s->store->keyspace, s->number, index),
-                                        .term = s->records.state[index].term,
-                                        .version = v->look},
-                    0);
-    if (e && length) row_read_version(ref, wire_values(e), &w);
-    v->peer[to].has_some |= e != NULL;
+    float *values = say_save(s, ref, to, s->records.state[index].term, v->look, ref.partition->stored);
+    if (!values) return 0;
+    row_read_version(ref, values, &w);
+    v->peer[to].has_some = true;
+    size_t bytes = wire_entry_bytes(ref.partition->stored);
     shard_count(&s->counters.saves, 1);
-    shard_count(&s->counters.saved_bytes, wire_entry_bytes(length));
-    return wire_entry_bytes(length);
+    shard_count(&s->counters.saved_bytes, bytes);
+    return bytes;
 }
 
 enum { FETCHED_TOGETHER = 32 };
@@ -279,7 +265,8 @@ static void hand_over(struct shard *s, const struct given *g)
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
     if (!is_kept(s, g) || home == s->rank) return;
-    say_save(s, ref, s->losses->lost, home, s->saves->of[g->index], 0);
+    float *values = say_save(s, ref, home, g->term, 0, ref.partition->stored);
+    if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);
     drop(s, ref);
 }
 
@@ -303,14 +290,9 @@ void saves_claimed(struct shard *s, struct row_ref ref)
     if (guardian(s, ref) == s->losses->lost) bitset_add(&s->saves->unsaved, ref.index);
 }
 
-bool saves_has(const struct shard *s, uint64_t index)
-{
-    return s->saves->of[index].term > 0 || s->saves->of[index].version > 0;
-}
-
 bool saves_has_later(const struct shard *s, uint64_t index, uint64_t term)
 {
-    return s->saves->of[index].term > term;
+    return s->saves->of[index].place && s->saves->of[index].term > term;
 }
 
 const float *saves_row(const struct shard *s, struct row_ref ref)

@@ -8,7 +8,8 @@
  * its guardian, in batches that are acknowledged. When all are, and all rows that were given away
  * meanwhile have been received, the look is over, and those that gave us rows before hear it: until
  * then they keep them. Of two copies of a row the one with the higher term and then version is
- * later; what was kept has version 0. A row that was never written is saved and kept without values.
+ * later; what was kept has version 0. A row that was never written has no copy: it is zeros anyway,
+ * and no copy of an earlier term has values.
  *
  * A change of a row without a mark puts it into the dirty set, and from there into `unsaved`; the
  * look takes the mark off before it reads the row. So a row pays for one addition a look.
@@ -28,11 +29,11 @@
 #define SAVES_PAUSE_NS UINT64_C(100000000)
 enum { SAVES_PAUSES = 31, SAVES_BATCH_BYTES = 1 << 18 };
 
-/* A copy of a row that is elsewhere. Term and version 0: there is none. */
+/* A copy of a row that is elsewhere. */
 struct saved {
     uint64_t term;
     uint32_t version; /* the owner's look; 0: kept */
-    uint32_t place;   /* its slot + 1; 0: the row was never written */
+    uint32_t place;   /* its slot + 1; 0: there is none */
 };
 
 struct given {
@@ -88,8 +89,7 @@ const char *saves_heard(struct shard *, const struct arrival *);
 void saves_repair(struct shard *);
 /* The row is here: who would have its save? */
 void saves_claimed(struct shard *, struct row_ref);
-/* Is there a copy of a later term than that? Its values; NULL: the row was never written. */
-bool saves_has(const struct shard *, uint64_t index);
+/* Is there a copy of a later term than that? The values of a copy; NULL: there is none. */
 bool saves_has_later(const struct shard *, uint64_t index, uint64_t term);
 const float *saves_row(const struct shard *, struct row_ref);
 /* All but one look is done: then the platform hears that the loss is repaired. */
