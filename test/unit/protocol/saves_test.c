@@ -12,11 +12,18 @@ static struct saves *saves_of(struct world *w, unsigned node)
     return w->node[node].shard.saves;
 }
 
-static unsigned owner_of(struct world *w, locus_key key)
+static unsigned find_owner(struct world *w, locus_key key)
 {
     for (unsigned n = 0; n < w->nodes; n++)
         if (!w->is_lost[n] && world_known(w, n, key).is_here) return n;
-    test_fail(__FILE__, __LINE__, "nobody has the row");
+    return WORLD_NODES_MAX;
+}
+
+static unsigned owner_of(struct world *w, locus_key key)
+{
+    unsigned owner = find_owner(w, key);
+    CHECK(owner < WORLD_NODES_MAX);
+    return owner;
 }
 
 static float value_of(struct world *w, locus_key key)
@@ -35,6 +42,11 @@ struct chance {
     struct call call[WORLD_NODES_MAX];
     bool waits[WORLD_NODES_MAX]; /* the shard has not taken it on yet */
     float pushed[CHANCE_KEYS];
+    struct {
+        unsigned owner; /* of the last term that was seen, and what the row was when it came */
+        uint64_t term;
+        float came;
+    } seen[CHANCE_KEYS];
     unsigned begun; /* bits of nodes that know of the loss */
     unsigned lost;
     uint32_t view;
@@ -55,7 +67,9 @@ static void localize(struct chance *c, unsigned node, locus_key key)
     c->waits[node] = !shard_serve(&c->w->node[node].shard, &call->request);
 }
 
-static void act(struct chance *c, unsigned node, bool writes)
+enum writes { NO_WRITES, OWNERS_WRITE, ALL_WRITE };
+
+static void act(struct chance *c, unsigned node, enum writes writes)
 {
     struct world *w = c->w;
     locus_key key = world_random(w, CHANCE_KEYS);
@@ -68,13 +82,28 @@ static void act(struct chance *c, unsigned node, bool writes)
         world_intend(w, node, 0, key, *clock, *clock + 1 + (locus_clock)world_random(w, 4));
         break;
     case 2:
-        if (writes && row_add(world_ref(w, node, key), world_ones) >= 0) c->pushed[key]++;
+        if (writes == NO_WRITES) break;
+        if (writes == OWNERS_WRITE && !world_known(w, node, key).is_here) break;
+        if (row_add(world_ref(w, node, key), world_ones) >= 0) c->pushed[key]++;
         break;
     default: w->now_ns += world_random(w, 60 * WORLD_MS); world_turn(w, node);
     }
 }
 
-static void step(struct chance *c, bool writes)
+static void look_at_owners(struct chance *c)
+{
+    for (locus_key key = 0; key < CHANCE_KEYS; key++) {
+        unsigned owner = find_owner(c->w, key);
+        uint64_t term = owner == WORLD_NODES_MAX ? 0 : world_known(c->w, owner, key).term;
+        if (owner == WORLD_NODES_MAX) continue;
+        if (owner == c->seen[key].owner && term == c->seen[key].term) continue;
+        c->seen[key].owner = owner;
+        c->seen[key].term = term;
+        c->seen[key].came = value_of(c->w, key);
+    }
+}
+
+static void step(struct chance *c, enum writes writes)
 {
     struct world *w = c->w;
     unsigned node = (unsigned)world_random(w, w->nodes), to = (unsigned)world_random(w, w->nodes);
@@ -139,24 +168,47 @@ static void check_saves(struct chance *c)
     }
 }
 
-/* All is saved; then rows move, and a node is lost at any time: no value is lost. */
-static void lose_by_chance(struct chance *c)
+/* What the lost node's workers did to a row since it came may be lost, and nothing else. */
+static void check_lost(struct chance *c, const float *least)
+{
+    for (locus_key key = 0; key < CHANCE_KEYS; key++) {
+        float value = value_of(c->w, key);
+        CHECK(value >= least[key]);
+        CHECK(value <= c->pushed[key]);
+        c->pushed[key] = value;
+    }
+}
+
+/* All is saved; then rows move, and a node is lost at any time. */
+static void lose_by_chance(struct chance *c, enum writes writes)
 {
     struct world *w = c->w;
-    for (uint64_t i = world_random(w, 300); i > 0; i--) step(c, false);
+    float least[CHANCE_KEYS];
+    for (uint64_t i = world_random(w, 300); i > 0; i--) {
+        step(c, writes);
+        look_at_owners(c);
+    }
     do c->lost = (unsigned)world_random(w, w->nodes);
     while (w->is_lost[c->lost]);
+    for (locus_key key = 0; key < CHANCE_KEYS; key++)
+        least[key] = c->seen[key].owner == c->lost ? c->seen[key].came : c->pushed[key];
     world_lose(w, c->lost);
     c->call[c->lost].request.busy = 0;
     c->view++;
     c->begun = 0;
     for (int i = 0; i < 200; i++) {
-        step(c, false);
+        step(c, NO_WRITES);
         if (world_random(w, 32) == 0) hear_of_loss(c, (unsigned)world_random(w, w->nodes));
     }
     for (unsigned n = 0; n < w->nodes; n++) hear_of_loss(c, n);
     for (unsigned n = 0; n < w->nodes; n++)
-        while (!w->is_lost[n] && w->node[n].repaired != c->view) step(c, false);
+        for (int i = 0; !w->is_lost[n] && w->node[n].repaired != c->view; i++) {
+            CHECK(i < 100000);
+            step(c, NO_WRITES);
+        }
+    if (writes == NO_WRITES) return; /* another may be lost now */
+    settle(c);
+    check_lost(c, least);
 }
 
 TEST(saves, what_was_saved_survives_a_loss_at_any_time)
@@ -172,14 +224,14 @@ TEST(saves, what_was_saved_survives_a_loss_at_any_time)
                                                   .keys = CHANCE_KEYS,
                                                   .survives = true})};
         c.w->random = 2 * seed + 1;
-        for (unsigned losses = 0;; losses++) {
+        for (unsigned losses = 0; losses < nodes - 1; losses++) {
             if (losses == 0 || world_random(c.w, 2) == 0) {
-                for (int i = 0; i < 200; i++) step(&c, true);
+                for (int i = 0; i < 200; i++) step(&c, ALL_WRITE);
                 settle(&c);
                 check_saves(&c);
             }
-            if (losses == nodes - 1) break;
-            lose_by_chance(&c);
+            look_at_owners(&c);
+            lose_by_chance(&c, seed % 2 ? NO_WRITES : OWNERS_WRITE);
         }
         settle(&c);
         check_saves(&c);
