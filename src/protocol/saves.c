@@ -11,41 +11,31 @@ static void drop(struct shard *s, struct row_ref ref)
 {
     struct saved *c = &s->saves->of[ref.index];
     if (c->place) mover_free(&s->mover, ref.partition, c->place - 1);
-    *c = (struct saved){0};
+    if (c->place) *c = (struct saved){0};
 }
 
-static void put(struct shard *s, struct row_ref ref, uint64_t term, uint32_t version, uint64_t slot)
+static void put(struct shard *s, struct row_ref ref, uint64_t term, uint64_t version, uint64_t slot)
 {
     struct saved *c = &s->saves->of[ref.index];
     memory_touched(s->saves->of, s->saves->of_bytes, c, sizeof *c);
-    *c = (struct saved){term, version, (uint32_t)slot + 1};
+    *c = (struct saved){term, (uint32_t)version, (uint32_t)slot + 1};
 }
 
 /* Space for the values of a save; with `length` 0 it says: forget yours. NULL: no link. */
 static float *say_save(struct shard *s, struct row_ref ref, unsigned to, uint64_t term,
                        uint64_t version, uint32_t length)
 {
-    struct wire_entry *e =
-        shard_entry(s, to,
-                    (struct wire_entry){.operation = WIRE_SAVE,
-                                        .owner = (uint16_t)s->rank,
-                                        .origin = (uint16_t)s->rank,
-                                        .length = length,
-                                        .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
-                                        .term = term,
-                                        .version = version},
-                    0);
+    struct wire_entry *e = shard_entry(
+        s, to,
+        (struct wire_entry){.operation = WIRE_SAVE,
+                            .owner = (uint16_t)s->rank,
+                            .origin = (uint16_t)s->rank,
+                            .length = length,
+                            .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
+                            .term = term,
+                            .version = version},
+        0);
     return e ? wire_values(e) : NULL;
-}
-
-/* A reader may still see the slot of a row that was given away. */
-static uint64_t fill(struct shard *s, struct row_ref ref, const float *values)
-{
-    const struct saved *c = &s->saves->of[ref.index];
-    if (c->version == 0) drop(s, ref);
-    uint64_t slot = c->place ? c->place - 1 : SLAB_NONE;
-    while ((slot = row_save(ref, slot, values)) == SLAB_NONE) mover_make_room(&s->mover);
-    return slot;
 }
 
 const char *saves_take(struct shard *s, const struct arrival *a)
@@ -56,10 +46,13 @@ const char *saves_take(struct shard *s, const struct arrival *a)
     const struct saved *c = &s->saves->of[a->ref.index];
     bool is_later = e->term > c->term || (e->term == c->term && e->version > c->version);
     if ((c->place && !is_later) || location_of(s, a->ref).is_here) return NULL;
-    if (e->length == 0)
-        drop(s, a->ref);
-    else
-        put(s, a->ref, e->term, (uint32_t)e->version, fill(s, a->ref, wire_values_const(e)));
+    /* readers may still see the slot of a row that was given away */
+    if (e->length == 0 || c->version == 0) drop(s, a->ref);
+    if (e->length == 0) return NULL;
+    uint64_t slot = c->place ? c->place - 1 : SLAB_NONE;
+    while ((slot = row_save(a->ref, slot, wire_values_const(e))) == SLAB_NONE)
+        mover_make_room(&s->mover);
+    put(s, a->ref, e->term, e->version, slot);
     return NULL;
 }
 
@@ -120,9 +113,18 @@ static void say(struct shard *s, unsigned peer, uint8_t flags, uint32_t batch, u
 {
     const uint16_t rank = (uint16_t)s->rank;
     shard_entry(s, peer,
-                (struct wire_entry){.operation = WIRE_SAVED, .owner = rank, .origin = rank,
-                                    .flags = flags, .round = batch, .clock = (int64_t)count},
+                (struct wire_entry){.operation = WIRE_SAVED,
+                                    .owner = rank,
+                                    .origin = rank,
+                                    .flags = flags,
+                                    .round = batch,
+                                    .clock = (int64_t)count},
                 0);
+}
+
+static bool is_empty(const struct bitset *b)
+{
+    return bitset_lowest(b) == BITSET_NONE;
 }
 
 static unsigned guardian(const struct shard *s, struct row_ref ref)
@@ -141,7 +143,8 @@ static size_t save(struct shard *s, uint64_t index)
     directory_word w = row_word(ref);
     if (!row_word_is_written(ref, w)) return 0; /* nor was any copy */
     unsigned to = guardian(s, ref);
-    float *values = say_save(s, ref, to, s->records.state[index].term, v->look, ref.partition->stored);
+    float *values =
+        say_save(s, ref, to, s->records.state[index].term, v->look, ref.partition->stored);
     if (!values) return 0;
     row_read_version(ref, values, &w);
     v->peer[to].has_some = true;
@@ -174,14 +177,12 @@ static void say_batch(struct shard *s)
 {
     struct saves *v = s->saves;
     uint64_t began_ns = s->platform->cpu_ns(s->platform->context);
-    size_t bytes = 0;
-    while (bytes < SAVES_BATCH_BYTES && bitset_lowest(&v->taken) != BITSET_NONE)
+    for (size_t bytes = 0; bytes < SAVES_BATCH_BYTES && !is_empty(&v->taken);)
         bytes += save_some(s);
-    v->is_said = bitset_lowest(&v->taken) == BITSET_NONE;
     v->batch++;
     for (unsigned n = 0; n < s->nodes; n++) {
         struct saves_peer *p = &v->peer[n];
-        if (!p->has_some && !(v->is_said && p->first < p->count)) continue;
+        if (!p->has_some && !(is_empty(&v->taken) && p->first < p->count)) continue;
         p->has_some = false;
         p->asked = v->batch;
         v->awaited++;
@@ -197,28 +198,31 @@ static void begin(struct shard *s)
     v->taken = v->unsaved;
     v->unsaved = empty;
     v->is_looking = true;
-    v->is_said = false;
     v->look++;
     v->began_ns = s->now_ns;
     v->cpu_ns = 0;
     for (unsigned n = 0; n < s->nodes; n++) v->peer[n].looked_at = v->peer[n].received;
+    say_batch(s);
+}
+
+static void tell_platform(struct shard *s)
+{
+    uint32_t view = s->saves->covers;
+    s->saves->covers = 0;
+    if (view && s->platform->repaired) s->platform->repaired(s->platform->context, view);
 }
 
 static void end(struct shard *s)
 {
     struct saves *v = s->saves;
-    uint32_t view = v->covers;
-    uint64_t pause_ns = v->began_ns + SAVES_PAUSE_NS, share_ns = s->now_ns + SAVES_PAUSES * v->cpu_ns;
+    uint64_t share_ns = s->now_ns + SAVES_PAUSES * v->cpu_ns;
     v->is_looking = false;
-    v->due_ns = pause_ns > share_ns ? pause_ns : share_ns;
-    for (unsigned n = 0; n < s->nodes; n++) {
-        struct saves_peer *p = &v->peer[n];
-        if (p->looked_at > p->said) say(s, n, 0, 0, p->looked_at);
-        p->said = p->looked_at;
-    }
+    v->due_ns = v->began_ns + SAVES_PAUSE_NS;
+    if (share_ns > v->due_ns) v->due_ns = share_ns;
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (v->peer[n].looked_at > 0) say(s, n, 0, 0, v->peer[n].looked_at);
     shard_count(&s->counters.looks, 1);
-    v->covers = 0;
-    if (view && s->platform->repaired) s->platform->repaired(s->platform->context, view);
+    tell_platform(s);
 }
 
 uint64_t saves_turn(struct shard *s)
@@ -226,14 +230,14 @@ uint64_t saves_turn(struct shard *s)
     struct saves *v = s->saves;
     if (!v || v->awaited > 0 || s->losses->members == 1) return UINT64_MAX;
     if (!v->is_looking) {
-        if (!v->covers && bitset_lowest(&v->unsaved) == BITSET_NONE) return UINT64_MAX;
+        if (!v->covers && is_empty(&v->unsaved)) return UINT64_MAX;
         if (s->now_ns < v->due_ns) return v->due_ns;
         begin(s);
     }
-    while (v->awaited == 0 && !v->is_said) say_batch(s);
+    while (v->awaited == 0 && !is_empty(&v->taken)) say_batch(s);
     if (v->awaited > 0) return UINT64_MAX;
     end(s);
-    return bitset_lowest(&v->unsaved) == BITSET_NONE ? UINT64_MAX : v->due_ns;
+    return is_empty(&v->unsaved) ? UINT64_MAX : v->due_ns;
 }
 
 const char *saves_heard(struct shard *s, const struct arrival *a)
@@ -246,7 +250,8 @@ const char *saves_heard(struct shard *s, const struct arrival *a)
         return NULL;
     }
     if (e->flags & WIRE_END) {
-        if (p->asked == 0 || p->asked != e->round) return "the acknowledgement of no batch of saves";
+        if (p->asked == 0 || p->asked != e->round)
+            return "the acknowledgement of no batch of saves";
         p->asked = 0;
         s->saves->awaited--;
         return NULL;
@@ -277,7 +282,6 @@ void saves_repair(struct shard *s)
     while (p->first < p->count) hand_over(s, &p->given[p->first++]);
     v->awaited -= p->asked != 0;
     p->asked = 0;
-    p->said = p->looked_at = p->received = 0;
     v->is_looking = false; /* others gave up what they keep only behind a look that ended */
     for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {
         bitset_remove(&v->taken, i);
@@ -290,25 +294,11 @@ void saves_claimed(struct shard *s, struct row_ref ref)
     if (guardian(s, ref) == s->losses->lost) bitset_add(&s->saves->unsaved, ref.index);
 }
 
-bool saves_has_later(const struct shard *s, uint64_t index, uint64_t term)
-{
-    return s->saves->of[index].place && s->saves->of[index].term > term;
-}
-
-const float *saves_row(const struct shard *s, struct row_ref ref)
-{
-    const struct saved *c = &s->saves->of[ref.index];
-    return c->place ? partition_row(ref.partition, c->place - 1) : NULL;
-}
-
 void saves_repaired(struct shard *s)
 {
-    struct saves *v = s->saves;
-    v->covers = s->losses->view;
-    v->due_ns = 0;
-    if (s->losses->members > 1) return;
-    v->covers = 0;
-    if (s->platform->repaired) s->platform->repaired(s->platform->context, s->losses->view);
+    s->saves->covers = s->losses->view;
+    s->saves->due_ns = 0;
+    if (s->losses->members == 1) tell_platform(s);
 }
 
 /* ---- life ---- */

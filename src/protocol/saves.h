@@ -43,11 +43,10 @@ struct given {
 struct saves_peer {
     struct given *given; /* given[first ... count-1] went there, and are not yet saved */
     size_t first, count, capacity;
-    uint64_t forgotten; /* that went there before them */
-    /* rows that came from there; before this look; of those it was told that they are saved */
-    uint64_t received, looked_at, said;
-    uint32_t asked; /* the batch of which it owes the acknowledgement; 0: none */
-    bool has_some;  /* of the present batch */
+    uint64_t forgotten;           /* that went there before them */
+    uint64_t received, looked_at; /* rows that came from there; before the present look */
+    uint32_t asked;               /* the batch of which it owes the acknowledgement; 0: none */
+    bool has_some;                /* of the present batch */
 };
 
 struct saves {
@@ -55,12 +54,12 @@ struct saves {
     size_t of_bytes;
     struct bitset unsaved, taken; /* rows here; those that this look will say */
     struct saves_peer *peer;      /* [nodes] */
-    bool is_looking, is_said;     /* all rows of the look were sent */
-    uint32_t look, batch;         /* numbers of the last ones */
-    unsigned awaited;             /* acknowledgements */
-    uint32_t covers;              /* the view whose repair is over with the next look; 0: none */
-    uint64_t began_ns, cpu_ns;    /* of the look */
-    uint64_t due_ns;              /* the next one */
+    bool is_looking;
+    uint32_t look, batch;      /* numbers of the last ones */
+    unsigned awaited;          /* acknowledgements */
+    uint32_t covers;           /* the view whose repair is over with the next look; 0: none */
+    uint64_t began_ns, cpu_ns; /* of the look */
+    uint64_t due_ns;           /* the next one */
 };
 
 int saves_init(struct shard *); /* where losses are survived: 0 or -ENOMEM */
@@ -89,9 +88,16 @@ const char *saves_heard(struct shard *, const struct arrival *);
 void saves_repair(struct shard *);
 /* The row is here: who would have its save? */
 void saves_claimed(struct shard *, struct row_ref);
-/* Is there a copy of a later term than that? The values of a copy; NULL: there is none. */
-bool saves_has_later(const struct shard *, uint64_t index, uint64_t term);
-const float *saves_row(const struct shard *, struct row_ref);
+/* The values of the copy here; NULL: there is none. Is there one of a later term than that? */
+static inline const float *saves_row(const struct shard *s, struct row_ref ref)
+{
+    const struct saved *c = &s->saves->of[ref.index];
+    return c->place ? partition_row(ref.partition, c->place - 1) : NULL;
+}
+static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64_t term)
+{
+    return s->saves->of[index].place && s->saves->of[index].term > term;
+}
 /* All but one look is done: then the platform hears that the loss is repaired. */
 void saves_repaired(struct shard *);
 
