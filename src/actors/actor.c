@@ -75,6 +75,7 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .nodes = plan->store->home.nodes,
                         .rank = plan->store->home.rank,
                         .workers = plan->config.workers,
+                        .serves = plan->technique->moves ? SERVES_OR_PASSES_ON : SERVES_HOME,
                         .credit_bytes = c->credit_bytes,
                         .memory_max = shard_memory_max(plan->store),
                         .dirty = plan->store->dirty ? &plan->store->dirty[c->number] : NULL,
@@ -227,7 +228,10 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
     /* The clock may have been read before a frame came that is handled already. */
     if (now_ns > s->now_ns) s->now_ns = now_ns;
-    if (s->failure) return UINT64_MAX;
+    if (s->failure) {
+        if (s->failure == SHARD_REPAIRS) repair_turn(s);
+        if (s->failure) return UINT64_MAX;
+    }
     if (s->stalled) {
         origin_wake_stalled(s);
         woken_consider(s);
@@ -249,25 +253,17 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-static inline __attribute__((always_inline)) const char *take_frame(
-    struct shard *s, unsigned peer, const struct wire_frame *f, const void *body,
-    const char *serves(struct shard *, unsigned peer, struct wire_cursor *))
+const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
+                        const void *body)
 {
+    if (s->failure < 0) return NULL; /* every request was completed: what arrives is dropped */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     if (s->wrong[peer]) return s->wrong[peer];
     struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);
     if (s->dirty) replica_heard(s, peer);
-    const char *why = serves(s, peer, &cursor);
+    const char *why = dispatch(s, peer, &cursor);
     return why ? why : s->wrong[peer];
-}
-
-const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
-                        const void *body)
-{
-    if (s->failure == SHARD_REPAIRS) return take_frame(s, peer, f, body, repair_frame);
-    /* every request was completed: what still arrives is dropped */
-    return s->failure ? NULL : take_frame(s, peer, f, body, dispatch);
 }
 
 void shard_heartbeat(struct shard *s, unsigned peer)

@@ -204,15 +204,22 @@ static const char *pass_on(struct shard *s, const struct arrival *a, struct loca
     return l.owner == s->rank ? park(s, a) : forward(s, a->entry, l);
 }
 
+static __attribute__((cold)) const char *park_in_repair(struct shard *s, const struct arrival *a)
+{
+    return a->entry->origin == s->losses->lost ? NULL : park(s, a);
+}
+
 /* ---- requests ---- */
 
 static const char *serve_request(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
-    if (s->technique->moves) {
+    if (s->serves == SERVES_OR_PASSES_ON) {
         const char *wrong = e->origin == s->rank ? origin_check(s, e) : NULL;
         if (wrong) return wrong;
         location_learn(s, a->ref, e->owner, e->term);
+    } else if (s->serves == SERVES_NOBODY) {
+        return park_in_repair(s, a);
     } else if (!row_ref_is_home(a->ref)) {
         return "a request for a row that is not here";
     }
@@ -333,7 +340,25 @@ void parked_drop(struct shard *s, struct record *r, unsigned origin)
     if (r->parked) r->parked->last = last;
 }
 
-static const char *take_row(struct shard *s, const struct arrival *a)
+/* ---- a node was lost ---- */
+
+static __attribute__((cold)) const char *held(struct shard *s, const struct arrival *a)
+{
+    if (s->failure != SHARD_REPAIRS) return "a request that is held, and no node was lost";
+    return a->entry->flags & WIRE_BEGIN ? replica_held(s, a->ref.index) : origin_held(s, a->entry);
+}
+
+/* A row that was given away before its giver knew of the loss has not been claimed. What is parked
+ * stays so. */
+static __attribute__((cold)) void arrived_in_repair(struct shard *s, const struct arrival *a)
+{
+    struct record *r = record_find(&s->records, a->ref.index);
+    if (r) shard_wake(s, r, WOKEN_REPLICA);
+    if (a->entry->term < loss_term(s->losses))
+        owner_claim(s, a->ref, loss_home(s, a->ref), loss_term(s->losses));
+}
+
+static const char *arrive(struct shard *s, const struct arrival *a)
 {
     uint8_t flags = a->entry->flags;
     const char *wrong = check_row(s, a);
@@ -343,34 +368,19 @@ static const char *take_row(struct shard *s, const struct arrival *a)
     if (r) replica_row_is_here(s, r, flags & WIRE_ANSWERS);
     if (flags & WIRE_LOCALIZED) origin_row_is_here(s, a);
     woken_consider(s);
+    r = record_find(&s->records, a->ref.index);
+    if (s->failure)
+        arrived_in_repair(s, a);
+    else if (r)
+        serve_all_parked(s, r);
     return NULL;
 }
 
-static const char *arrive(struct shard *s, const struct arrival *a)
+/* Not everything before it was served. */
+static __attribute__((cold)) const char *round_ends_in_repair(struct shard *s,
+                                                              const struct arrival *a)
 {
-    const char *wrong = take_row(s, a);
-    struct record *r = wrong ? NULL : record_find(&s->records, a->ref.index);
-    if (r) serve_all_parked(s, r);
-    return wrong;
-}
-
-/* ---- a node was lost ---- */
-
-static const char *held(struct shard *s, const struct arrival *a)
-{
-    if (s->failure != SHARD_REPAIRS) return "a request that is held, and no node was lost";
-    return a->entry->flags & WIRE_BEGIN ? replica_held(s, a->ref.index) : origin_held(s, a->entry);
-}
-
-/* A row that was given away before its giver knew of the loss has not been claimed. */
-static const char *arrive_in_repair(struct shard *s, const struct arrival *a)
-{
-    const char *wrong = take_row(s, a);
-    if (wrong) return wrong;
-    struct record *r = record_find(&s->records, a->ref.index);
-    if (r) shard_wake(s, r, WOKEN_REPLICA);
-    if (a->entry->term < loss_term(s->losses))
-        owner_claim(s, a->ref, loss_home(s, a->ref), loss_term(s->losses));
+    s->losses->round[a->peer] = a->entry->round;
     return NULL;
 }
 
@@ -389,11 +399,11 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_STAYS: return origin_answer(s, a);
     case WIRE_ROW: return arrive(s, a);
     case WIRE_LOCATION: location_learn(s, a->ref, a->entry->owner, a->entry->term); return NULL;
-    case WIRE_SYNC: return serve_sync(s, a);
+    case WIRE_SYNC: return s->failure ? park_in_repair(s, a) : serve_sync(s, a);
     case WIRE_ANSWER: return replica_answer(s, a);
     case WIRE_REFRESH: return replica_refresh(s, a);
     case WIRE_RECALL: return replica_recall(s, a);
-    case WIRE_ROUND:
+    case WIRE_ROUND: return s->failure ? round_ends_in_repair(s, a) : round_end(s, a);
     case WIRE_ROUND_DONE: return round_end(s, a);
     case WIRE_CLOCK_UPDATED:
     case WIRE_CLOCK_FRESH:
@@ -409,40 +419,17 @@ static const char *serve(struct shard *s, const struct arrival *a)
     return "an entry of no known operation";
 }
 
-static const char *serve_in_repair(struct shard *s, const struct arrival *a)
-{
-    const struct wire_entry *e = a->entry;
-    if (wire_rules[e->operation].route == WIRE_REQUEST)
-        return e->origin == s->losses->lost ? NULL : park(s, a);
-    if (e->operation == WIRE_ROW) return arrive_in_repair(s, a);
-    if (e->operation != WIRE_ROUND) return serve(s, a);
-    s->losses->round[a->peer] = e->round; /* not everything before it was served */
-    return NULL;
-}
-
-static inline __attribute__((always_inline)) const char *dispatch_by(
-    struct shard *s, unsigned peer, struct wire_cursor *cursor,
-    const char *serves(struct shard *, const struct arrival *))
+const char *dispatch(struct shard *s, unsigned peer, struct wire_cursor *cursor)
 {
     struct arrival arrived[FETCHED_AHEAD];
     const char *why = NULL;
     for (;;) {
         unsigned n = take_arrivals(s, peer, cursor, arrived, &why);
         for (unsigned i = 0; i < n; i++) {
-            const char *wrong = serves(s, &arrived[i]);
+            const char *wrong = serve(s, &arrived[i]);
             woken_consider(s);
             if (wrong) return wrong;
         }
         if (why || n < FETCHED_AHEAD) return why;
     }
-}
-
-const char *dispatch(struct shard *s, unsigned peer, struct wire_cursor *cursor)
-{
-    return dispatch_by(s, peer, cursor, serve);
-}
-
-const char *dispatch_in_repair(struct shard *s, unsigned peer, struct wire_cursor *cursor)
-{
-    return dispatch_by(s, peer, cursor, serve_in_repair);
 }

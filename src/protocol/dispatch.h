@@ -22,8 +22,6 @@
 
 /* Serves the entries of a frame. NULL, or what is wrong with one, in the words of wire.h. */
 const char *dispatch(struct shard *, unsigned peer, struct wire_cursor *);
-/* The same during a repair (repair.h): requests are parked. */
-const char *dispatch_in_repair(struct shard *, unsigned peer, struct wire_cursor *);
 
 /* Drops what the node has parked with the key. */
 void parked_drop(struct shard *, struct record *, unsigned origin);

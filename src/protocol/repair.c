@@ -252,6 +252,7 @@ static void end(struct shard *s)
 {
     struct losses *l = s->losses;
     s->failure = 0;
+    s->serves = SERVES_OR_PASSES_ON;
     hold_credit(s, false);
     if (s->replicas->orphans == 0) clocks_have_no_orphans(s);
     each_record(s, serve_parked);
@@ -262,7 +263,7 @@ static void end(struct shard *s)
     saves_repaired(s);
 }
 
-static void go_on(struct shard *s)
+void repair_turn(struct shard *s)
 {
     struct losses *l = s->losses;
     while (s->failure == SHARD_REPAIRS && loss_have_all_said(s, l->phase)) {
@@ -281,23 +282,17 @@ void repair_begin(struct shard *s, uint32_t view, unsigned lost)
     if (s->failure < 0) return;
     loss_begin(s->losses, view, lost);
     s->failure = SHARD_REPAIRS;
+    s->serves = SERVES_NOBODY;
     hold_credit(s, true);
     origin_repairs(s);
     each_record(s, note_lost_sender);
     saves_repair(s);
     each_partition(s, claim_held);
     say_phase(s);
-    go_on(s);
+    repair_turn(s);
 }
 
 bool repair_is_over(const struct shard *s)
 {
     return s->failure != SHARD_REPAIRS;
-}
-
-const char *repair_frame(struct shard *s, unsigned peer, struct wire_cursor *cursor)
-{
-    const char *why = dispatch_in_repair(s, peer, cursor);
-    if (!why) go_on(s);
-    return why;
 }

@@ -34,7 +34,7 @@
 void repair_begin(struct shard *, uint32_t view, unsigned lost);
 bool repair_is_over(const struct shard *); /* no repair is under way */
 
-/* A frame of entries that comes meanwhile, as dispatch(). */
-const char *repair_frame(struct shard *, unsigned peer, struct wire_cursor *);
+/* A turn meanwhile: goes on as far as what peers have said allows. */
+void repair_turn(struct shard *);
 
 #endif

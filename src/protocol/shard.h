@@ -52,6 +52,8 @@ struct platform {
 
 /* No request is served or leaves, because a node was lost (repair.h). */
 enum { SHARD_REPAIRS = 1 };
+/* What becomes of a request: it is for a row at home here; for any; it is parked, for the same. */
+enum shard_serves { SERVES_HOME, SERVES_OR_PASSES_ON, SERVES_NOBODY };
 
 enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS, SHARD_STALE_SHIFT = 10 };
 
@@ -90,6 +92,7 @@ struct shard {
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t now_ns; /* the time of the last frame or request, or of the start of the last turn */
     int failure;     /* 0, or why every request fails, or SHARD_REPAIRS */
+    enum shard_serves serves;
     struct records records;
     uint32_t woken_first, woken_last; /* numbers of records to be considered, in order; 0: none */
     struct mover mover;

@@ -130,7 +130,7 @@ struct home {
     unsigned nodes;
     unsigned rank;     /* ours */
     uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */
-    uint16_t node[HOME_BUCKETS];      /* atomic: home_pass() */
+    uint16_t node[HOME_BUCKETS];
     uint64_t held[HOME_BUCKETS / 64]; /* a bit a bucket: are its rows here at the start? */
     /* a bucket's first slot among ours; or HOME_ELSEWHERE and its first slot among the others */
     uint16_t place[HOME_BUCKETS];
@@ -145,10 +145,11 @@ static inline unsigned home_first_bucket(const struct home *h, unsigned partitio
     return h->nodes == 1 ? 0 : partition * 2654435761u % HOME_BUCKETS;
 }
 
-/* `at`: a key's number in its partition plus the partition's first bucket. */
+/* `at`: a key's number in its partition plus the partition's first bucket. The load is no atomic
+ * one, which gcc would not combine with what follows: home_pass() writes the node whole. */
 static inline unsigned home_node(const struct home *h, uint64_t at)
 {
-    return __atomic_load_n(&h->node[at % HOME_BUCKETS], __ATOMIC_RELAXED);
+    return h->node[at % HOME_BUCKETS];
 }
 
 /* The node was lost that was the bucket's. Where rows lie does not change with it. */
