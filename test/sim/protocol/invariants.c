@@ -3,6 +3,7 @@
 #include "common/stores.h"
 #include "journal.h"
 #include "protocol/clocks.h"
+#include "protocol/saves.h"
 #include "report.h"
 #include "store/copies.h"
 
@@ -549,6 +550,8 @@ static void check_memory(unsigned node)
     for (locus_key key = 0; key < world.script->keys; key++) {
         directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
         rows += row_word_is_written(row_ref_at(node, key), w);
+        const struct shard *of = platform_shard(node, shard_of(key));
+        rows += of->saves && saves_row(of, row_ref_at(node, key));
         if (directory_is_latched(w)) report_fail(key, "at rest: latched at node %u", node);
         if (w & DIRECTORY_WANTED && directory_has_row(w))
             report_fail(key, "at rest: the latch is wanted at node %u", node);
