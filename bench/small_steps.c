@@ -11,6 +11,7 @@
 #include "common/keys.h"
 #include "common/params.h"
 #include "common/rng.h"
+#include "common/vec.h"
 #include "../apps/common/rows.h"
 
 #include <math.h>
@@ -89,8 +90,8 @@ static float train(struct params *p, const struct example *e)
         error = (error + probability_of(logit_of(moved, sums)) - e->click) / 2;
     }
     for (int f = 0; f < FIELDS; f++)
-        params_step(p, u, e->keys[f], rows[f], LENGTH, params_gradient,
-                    &(struct params_gradient){slope + f * LENGTH, .scale = error});
+        params_step(p, u, e->keys[f], rows[f], LENGTH, vec_best()->gradient,
+                    &(struct vec_gradient){slope + f * LENGTH, .scale = error});
     params_release(p);
     params_end(p, u);
     return log1pf(expf(e->click > 0 ? -logit : logit));

@@ -1,7 +1,7 @@
 /* Stochastic matrix factorization: cells of a matrix, in random order, are explained by the product
  * of a row of factors for its row and one for its column. The matrix is made up. Each node has two
  * training threads, each with a worker of its own, whose feed signals its cells ahead. `mf FOLDER`
- * writes a checkpoint behind every epoch, and goes on from the newest one. */
+ * writes a checkpoint after every epoch, and goes on from the newest one. */
 #include <errno.h>
 #include <locus.h>
 #include <math.h>
@@ -74,7 +74,7 @@ static void begin(locus_worker *worker, struct share *s)
 {
     size_t bytes = sizeof s->epoch;
     int rc = folder ? locus_restore_with(worker, folder, &s->epoch, &bytes) : -ENOENT;
-    if (rc == 0 && s->me == 0) printf("goes on behind epoch %d\n", s->epoch);
+    if (rc == 0 && s->me == 0) printf("goes on after epoch %d\n", s->epoch);
     if (rc != -ENOENT) check(rc);
     if (rc && locus_worker_id(worker) == 0) set_first_values(worker, &s->seed);
     check(locus_barrier(worker)); /* of all workers of all nodes */

@@ -5,8 +5,8 @@
  * A model is a set of tables; a table is a range of keys; each key has a row of floats. The
  * processes of a training job (nodes) form a cluster and share all rows: a worker (a training
  * thread) can pull, push and set any key, wherever its row is. Workers may say ahead what they
- * intend to access. The manager then moves or copies each row to the node that needs it, just in
- * time (AdaPM, Sections 3 and 4).
+ * intend to access. The manager then moves each row to the node that needs it, or copies it there
+ * (a replica), just in time (AdaPM, Sections 3 and 4).
  *
  * Errors    Functions return int: 0, or a negative errno value, unless said otherwise.
  *           locus_strerror() names the value, locus_error() is the calling thread's last full
@@ -31,11 +31,11 @@
  *           arrays are yours again, but for `_async`. A row that was never written is zero.
  * Memory    A row that was never touched costs none. A written row costs its values and 9 bytes on
  *           the node that owns it. In a cluster, a node that accessed or intended a row of another
- *           keeps 16 bytes for it, and 8 more once the row was copied to it or has moved; a copy
- *           costs 128 bytes on both nodes, and twice the values if the row was ever written. All
- *           of this lies in arrays by key, in pages of 4 KiB: a key whose neighbours are not
- *           touched costs a page instead of its 8 or 16 bytes. Where half of the pages are in use,
- *           they become huge pages.
+ *           keeps 16 bytes for it, and 8 more once the row was replicated there or has moved; a
+ *           replica costs 128 bytes on both nodes, and twice the values if the row was ever
+ *           written. All of this lies in arrays by key, in pages of 4 KiB: a key whose neighbours
+ *           are not touched costs a page instead of its 8 or 16 bytes. Where half of the pages are
+ *           in use, they become huge pages.
  *
  * On one node all techniques are the same.
  */
@@ -146,7 +146,7 @@ enum { LOCUS_TABLE_ENCODED = 1 };
 enum locus_technique {
     /* AdaPM: relocate or replicate, per key and moment, from intent (AdaPM, Section 4.1) */
     LOCUS_ADAPTIVE,
-    /* classic parameter server: static partitioning; intents have no effect */
+    /* classic parameter server: rows stay at home; intents have no effect */
     LOCUS_STATIC,
     /* Lapse: relocation only, by localize, or by intents, which act like localize */
     LOCUS_RELOCATE,
@@ -339,7 +339,7 @@ typedef void locus_gradient(void *context, const float *values, float *gradient,
 LOCUS_API int locus_step_local(locus_worker *, locus_key, locus_gradient *, void *context);
 
 /* Starts to fetch rows that are held here into the processor's cache. It is for an access within
- * about a microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. A hint:
+ * about a microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. Advice:
  * returns at once, and does nothing if a key is out of range. At most 64 keys have an effect. */
 LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
 
@@ -448,8 +448,8 @@ LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
  */
 LOCUS_API int locus_bound(locus_worker *, locus_clock staleness);
 
-/* A worker's clock, which intents and bounds speak of. It is the program's: it mostly counts steps.
- * It starts at 0; locus_advance_clock() adds 1 and returns the new clock, and never waits. */
+/* A worker's clock, which intents and bounds speak of. It is the program's: it mostly counts
+ * training steps. It starts at 0; locus_advance_clock() adds 1 and returns the new clock, and never waits. */
 LOCUS_API locus_clock locus_advance_clock(locus_worker *);
 LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thread */
 

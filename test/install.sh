@@ -189,7 +189,7 @@ ex_sampling() { example sampling | says ' make (29|30|31)\.[0-9] % of' 1 && exam
 ex_adam() { example adam | falls_below 0.2 && examples_on_two adam | falls_below 0.25; }
 ex_mf() {
     example mf | falls_below 0.1 && examples_on_two mf "$place/mf" | falls_below 0.2 &&
-        example mf "$place/mf" | says '^goes on behind epoch 8$' 1
+        example mf "$place/mf" | says '^goes on after epoch 8$' 1
 }
 # Alone nothing is remote. On two nodes half is, before, and next to nothing when it is ported: less than half of that even
 # where the machine is busy.

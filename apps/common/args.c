@@ -228,7 +228,8 @@ void args_excludes(const char *name, const char *other)
 /* Which of two values counts nobody could know. -n and --nodes have one target. */
 static void refuse_twice(const struct args_program *p, const struct args_option *o)
 {
-    const char *more = strcmp(o->name, "--data") == 0 ? " (cat A B > ALL makes one)" : "";
+    bool is_file = strcmp(o->name, "--data") == 0 && strcmp(o->argument, "FOLDER") != 0;
+    const char *more = is_file ? " (cat A B > ALL makes one)" : "";
     for (size_t i = 0; i < p->option_count && o->kind != ARGS_FLAG && o->kind != ARGS_MANY; i++)
         if (is_given[i] && p->options[i].target == o->target)
             fail_usage("%s is given twice, and has one value%s: leave one out", o->name, more);

@@ -115,29 +115,31 @@ void progress_next(struct progress *p, uint64_t parts)
     p->epochs++;
 }
 
-/* For who ends the training: there are two texts, for a signal may come while one is written. */
-static void tell_kept(const struct checkpoints *c, bool is_baseline, const struct progress *p)
+/* For who ends the training, or loses a node of it: rank 0, or where that was lost the next one.
+ * There are two texts, for a signal may come while one is written. */
+static void tell_kept(const struct checkpoints *c, const struct pool_member *m,
+                      const struct progress *p)
 {
     static char texts[2][PATH_BYTES + 128];
     static unsigned next;
     char *text = texts[next++ % 2];
-    const char *what = is_baseline  ? "nothing is written"
+    const char *what = !m->worker   ? "nothing is written"
                        : !c->folder ? "nothing is written; --checkpoint DIR keeps what is trained"
                                     : "there is no checkpoint yet";
-    int n = snprintf(text, sizeof *texts, "%s: ended by a signal: ", fail_program());
+    int n = snprintf(text, sizeof *texts, "%s: ", fail_program());
     if (c->folder && p->epochs + p->part > 0)
         snprintf(text + n, sizeof *texts - (size_t)n,
-                 "--checkpoint %s --resume goes on behind epoch %g\n", c->folder,
+                 "--checkpoint %s --resume goes on after epoch %g\n", c->folder,
                  (double)p->epochs + (double)p->part / (double)c->parts);
     else
         snprintf(text + n, sizeof *texts - (size_t)n, "%s\n", what);
-    fail_keeps(text);
+    fail_keeps(text, m->place == 0 ? NULL : "node 0 (");
 }
 
 void checkpoints_begin(struct checkpoints *c, const struct pool_member *m, const struct progress *p)
 {
+    if (m->index == 0 && m->pool->rank <= 1) tell_kept(c, m, p);
     if (m->place != 0) return;
-    tell_kept(c, !m->worker, p);
     c->began_s = meter_now() - p->seconds;
     c->written_s = meter_now();
 }
@@ -325,12 +327,11 @@ static void report_resumed(const struct checkpoints *c, const struct progress *p
         json_end(&j);
         return;
     }
-    printf("goes on behind epoch %" PRIu64, p->epochs);
+    printf("goes on after epoch %" PRIu64, p->epochs);
     if (p->part > 0) printf(" and %" PRIu64 "/%" PRIu64 " of the next", p->part, c->parts);
     printf(" (%.1f s of training)", p->seconds);
     if (lost_s >= 0)
-        printf("; restart %s repeats %.1f s, the checkpoint's age when the job ended",
-               restart ? restart : "?", lost_s);
+        printf("; restart %s repeats the last %.1f s", restart ? restart : "?", lost_s);
     printf("\n");
     fflush(stdout);
 }
@@ -384,7 +385,7 @@ static void report_written(const struct checkpoints *c, const struct progress *p
         json_end(&j);
         return;
     }
-    printf("checkpoint behind epoch %" PRIu64, p->epochs);
+    printf("checkpoint after epoch %" PRIu64, p->epochs);
     if (p->part > 0) printf(" and %" PRIu64 "/%" PRIu64 " of the next", p->part, c->parts);
     printf("   %.2f s\n", seconds);
     fflush(stdout);
@@ -395,9 +396,9 @@ void checkpoints_write(struct checkpoints *c, struct pool_member *m, const struc
     double began = meter_now();
     const struct note r = note_of(c, m, p);
     must(locus_checkpoint_with(m->worker, c->folder, &r, sizeof r), "writing a checkpoint");
+    if (m->index == 0 && m->pool->rank <= 1) tell_kept(c, m, p);
     if (m->place != 0) return;
     c->written_s = meter_now();
     write_options(c);
-    tell_kept(c, false, p);
     report_written(c, p, c->written_s - began);
 }

@@ -33,7 +33,7 @@ const char *fail_program(void)
 }
 
 static const char *_Atomic added, *_Atomic kept;
-static const char *added_only_of;
+static const char *added_only_of, *kept_only_of;
 
 static void say_once(const char *_Atomic *text)
 {
@@ -56,7 +56,7 @@ static void remove_unfinished(void)
 static void on_end(int signal)
 {
     remove_unfinished();
-    if (signal == SIGINT || signal == SIGTERM) say_once(&kept);
+    if ((signal == SIGINT || signal == SIGTERM) && !kept_only_of) say_once(&kept);
     add(NULL);
     raise(signal);
 }
@@ -79,8 +79,9 @@ void fail_adds(const char *line, const char *only_of)
     heed_signals();
 }
 
-void fail_keeps(const char *line)
+void fail_keeps(const char *line, const char *only_of)
 {
+    kept_only_of = only_of;
     atomic_store(&kept, line);
     if (line) heed_signals();
 }
@@ -96,7 +97,7 @@ void fail_removes(const char *path)
 
 /* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and
  * peers see closed links. */
-static _Noreturn void give_up(int status, const char *sentence)
+static _Noreturn void give_up(int status, const char *sentence, bool is_lost)
 {
     char shown[2 * SENTENCE_MAX];
     if (atomic_exchange(&is_failing, true)) {
@@ -107,6 +108,7 @@ static _Noreturn void give_up(int status, const char *sentence)
     plain_copy(shown, sizeof shown, sentence);
     fprintf(stderr, "%s: %s\n", program, shown);
     fflush(stderr);
+    if (is_lost && (!kept_only_of || strstr(shown, kept_only_of))) say_once(&kept);
     add(shown);
     _exit(status);
 }
@@ -118,7 +120,7 @@ void fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    give_up(FAIL_STATUS, sentence);
+    give_up(FAIL_STATUS, sentence, false);
 }
 
 void fail_usage(const char *format, ...)
@@ -128,7 +130,7 @@ void fail_usage(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    give_up(FAIL_STATUS_USAGE, sentence);
+    give_up(FAIL_STATUS_USAGE, sentence, false);
 }
 
 int fail_unless_printed(void)
@@ -140,9 +142,10 @@ int fail_unless_printed(void)
 
 void fail_call(int rc, const char *what)
 {
-    const char *sentence = locus_error();
-    if (*sentence) fail("%s: %s", what, sentence);
-    fail("%s: %s", what, locus_strerror(rc));
+    char sentence[SENTENCE_MAX];
+    const char *why = locus_error();
+    snprintf(sentence, sizeof sentence, "%s: %s", what, *why ? why : locus_strerror(rc));
+    give_up(FAIL_STATUS, sentence, rc == -ECONNRESET);
 }
 
 void *take_memory(size_t count, size_t bytes)

@@ -29,9 +29,9 @@ void fail_removes(const char *path);
 /* Said on stderr besides, as a line of its own, when a signal ends the program, or it fails with a
  * sentence that has `only_of`; NULL: with any. Both must stay. A line that is NULL: nothing. */
 void fail_adds(const char *line, const char *only_of);
-/* Said on stderr when Ctrl-C or SIGTERM ends the program: what is kept of what it did. It must stay.
- * NULL: nothing. */
-void fail_keeps(const char *line);
+/* Said on stderr when Ctrl-C or SIGTERM ends the program, or the loss of a node: what is kept of what
+ * it did. With `only_of` only of a loss whose sentence has that. Both must stay. NULL: nothing. */
+void fail_keeps(const char *line, const char *only_of);
 /* main()'s exit status: 0, unless stdout could not be written; then it fails. */
 int fail_unless_printed(void);
 

@@ -33,7 +33,7 @@ bool libsvm_pair(struct libsvm *s, const char *what, struct libsvm_pair *p)
     struct field rest, field = {0};
     *p = (struct libsvm_pair){0};
     if (!lines_word(l, &s->at, &rest)) return false;
-    if (rest.length == 0) lines_fail(l, "has more than one blank between two words, or one behind");
+    if (rest.length == 0) lines_fail(l, "has two blanks between words, or one at the end");
     struct field all = rest;
     const char *first = memchr(rest.text, ':', rest.length);
     if (!first)

@@ -161,13 +161,6 @@ static void adagrad(float *restrict row, const float *restrict gradient, size_t 
     }
 }
 
-void params_gradient(void *gradient, const float *row, float *to, uint32_t length)
-{
-    const struct params_gradient *g = gradient;
-    vec_best()->set_scaled(to, g->scale, g->direction, length);
-    if (g->decay != 0) vec_best()->add_scaled(to, g->decay, row, length);
-}
-
 void params_step_plain(struct params *p, locus_key key, const float *row, locus_gradient *gradient,
                        void *context)
 {

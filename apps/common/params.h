@@ -76,13 +76,6 @@ void params_step_plain(struct params *, locus_key, const float *row, locus_gradi
 void params_step_away(struct params_update *, locus_key, const float *row, size_t length,
                       locus_gradient *, void *context);
 
-/* What params_gradient() writes: scale * direction + decay * row. */
-struct params_gradient {
-    const float *direction;
-    float scale, decay;
-};
-void params_gradient(void *gradient, const float *row, float *to, uint32_t length);
-
 static inline bool params_is_plain(const struct params *p)
 {
     return p->member->worker == NULL;

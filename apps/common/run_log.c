@@ -67,7 +67,7 @@ static void tell_of_parts(int rank)
     static char line[3 * PATH_MAX];
     if (!log_of_run.page || rank > 1) return;
     snprintf(line, sizeof line,
-             "%s: %s is missing; of its parts it is made by: locus report %s --out %s\n",
+             "%s: %s was not written; locus report %s --out %s makes it, as far as the run came\n",
              fail_program(), log_of_run.page, log_of_run.prefix, log_of_run.page);
     fail_adds(line, rank == 0 ? NULL : "node 0 (");
 }

@@ -122,7 +122,7 @@ void settings_options(struct settings *s)
         {0,
          OPTION_TEXT(
              "--report", "PATH", &s->report, ARGS_OUTPUT,
-             "write what the page of the run is made of to PATH.parts.*,\nand at the end the page (HTML), by locus report")},
+             "at the end write a page of the run there (HTML); what it is made\nof is written beside it all the time: PATH.parts.*")},
         {0, OPTION_FLAG("--json", &s->json, 0,
                         "rank 0 prints JSON lines on stdout, and nothing else")},
         {0, OPTION_FLAG("--baseline", &s->is_baseline, 0,
@@ -154,7 +154,8 @@ void settings_check_source(const struct settings *s, const char *what)
     if (!s->data) fail_usage("--data is missing: %s to learn from", what);
 }
 
-void settings_check_files(const struct settings *s)
+/* Where some would be written that are read, or written by another option, that ends the program. */
+static void check_files(const struct settings *s)
 {
     const char *outputs[ARGS_FILES_MAX], *inputs[ARGS_FILES_MAX + SETTINGS_INPUTS + 1];
     size_t written = args_files(&s->list, ARGS_OUTPUT, outputs),
@@ -302,6 +303,7 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
         checkpoints_digest(&s->checkpoints, digest_add(DIGEST_FIRST, nodes, sizeof nodes));
     run_log_place(s->report, !s->is_baseline);
     pool_open(pool, &c);
+    if (pool->rank == 0) check_files(s);
     run_log_open(pool->rank, s->is_baseline ? 0 : pool->size, checkpoints_restarts());
     if (s->json && pool->rank == 0) say_run(s, pool);
 }

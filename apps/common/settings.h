@@ -65,8 +65,6 @@ void settings_parse(struct settings *, const struct args_program *program, int a
 void settings_check_source(const struct settings *, const char *what);
 /* What does not go together ends the program. */
 void settings_check(struct settings *);
-/* The same of files: where some would be written that are read, or written by another option. */
-void settings_check_files(const struct settings *);
 
 /* How locus manages them. */
 enum locus_technique settings_technique(const struct settings *);

@@ -93,12 +93,11 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     if (s->patience > 0 && !chooses(kind, program))
         fail_usage("--patience needs examples to validate with, and there are none");
     settings_open_pool(s, &pool, tables, all, kind->digest(program));
-    if (pool.rank == 0) settings_check_files(s);
     training_open(t, kind, program, s, &pool);
     t->kept = chooses(kind, program) ? count : 0;
     if (pool.rank == 0) kind->start(program, &pool);
     pool_run(&pool, kind->work ? kind->work : training_work, t);
-    fail_keeps(NULL);
+    fail_keeps(NULL, NULL);
     pool_close(&pool);
     run_log_close();
     kind->unload(program);

@@ -16,6 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* scale * direction + decay * row */
+struct vec_gradient {
+    const float *direction;
+    float scale, decay;
+};
+
 /* An AdaGrad step of two factors. */
 struct vec_factors {
     float error, regularization, rate;
@@ -50,6 +56,9 @@ struct vec {
     float (*divide)(float *x, const float *by, size_t n);
     /* to += scale * from */
     void (*add_scaled)(float *to, float scale, const float *from, size_t n);
+    /* to += scales[i] * rows[i], in that order, `count` of them */
+    void (*add_rows)(float *to, const float *scales, const float *const *rows, size_t count,
+                     size_t n);
     /* to += from */
     void (*add)(float *to, const float *from, size_t n);
     /* to = max(0, to + from) */
@@ -58,6 +67,8 @@ struct vec {
     void (*clear_unless_positive)(float *to, const float *by, size_t n);
     /* to = scale * from */
     void (*set_scaled)(float *to, float scale, const float *from, size_t n);
+    /* A locus_gradient. */
+    void (*gradient)(void *vec_gradient, const float *row, float *to, uint32_t n);
     /* to = after - to: what became of it */
     void (*difference)(float *to, const float *after, size_t n);
     /* to += after - before */
@@ -107,7 +118,12 @@ struct vec {
 
 enum { VEC_PANEL_MAX = 32 };
 
+extern const struct vec *vec_chosen; /* before main() */
+
 /* Never NULL; always the same. */
-const struct vec *vec_best(void);
+static inline const struct vec *vec_best(void)
+{
+    return vec_chosen;
+}
 
 #endif

@@ -67,6 +67,31 @@ static void add_scaled(float *restrict to, float scale, const float *restrict fr
     for (size_t i = 0; i < n; i++) to[i] += scale * from[i];
 }
 
+/* The sums stay in registers. */
+static void add_rows(float *to, const float *scales, const float *const *rows, size_t count,
+                     size_t n)
+{
+    enum { MANY = 32, WIDES = MANY / WIDE };
+    size_t at = 0;
+    for (; at + MANY <= n; at += MANY) {
+        wide sums[WIDES];
+        for (size_t k = 0; k < WIDES; k++) sums[k] = *(const wide *)(to + at + k * WIDE);
+        for (size_t i = 0; i < count; i++) {
+#pragma GCC unroll 8
+            for (size_t k = 0; k < WIDES; k++)
+                sums[k] += scales[i] * *(const wide *)(rows[i] + at + k * WIDE);
+        }
+        for (size_t k = 0; k < WIDES; k++) *(wide *)(to + at + k * WIDE) = sums[k];
+    }
+    for (; at + FOUR <= n; at += FOUR) {
+        four sum = *(const four *)(to + at);
+        for (size_t i = 0; i < count; i++) sum += scales[i] * *(const four *)(rows[i] + at);
+        *(four *)(to + at) = sum;
+    }
+    for (size_t i = 0; at < n && i < count; i++)
+        add_scaled(to + at, scales[i], rows[i] + at, n - at);
+}
+
 static void add(float *restrict to, const float *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++) to[i] += from[i];
@@ -88,6 +113,13 @@ static void clear_unless_positive(float *restrict to, const float *restrict by, 
 static void set_scaled(float *restrict to, float scale, const float *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++) to[i] = scale * from[i];
+}
+
+static void gradient(void *vec_gradient, const float *row, float *to, uint32_t n)
+{
+    const struct vec_gradient *g = vec_gradient;
+    set_scaled(to, g->scale, g->direction, n);
+    if (g->decay != 0) add_scaled(to, g->decay, row, n);
 }
 
 static void difference(float *restrict to, const float *restrict after, size_t n)
@@ -486,10 +518,12 @@ const struct vec VEC_TABLE = {
     .distances = distances,
     .divide = divide,
     .add_scaled = add_scaled,
+    .add_rows = add_rows,
     .add = add,
     .add_rectified = add_rectified,
     .clear_unless_positive = clear_unless_positive,
     .set_scaled = set_scaled,
+    .gradient = gradient,
     .difference = difference,
     .add_difference = add_difference,
     .multiply = multiply,

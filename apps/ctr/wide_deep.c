@@ -134,10 +134,10 @@ static void change_features(struct wide_deep *w, struct params_update *u,
                             const struct click_batch *b)
 {
     size_t parameters = ctr_parameters(w->ctr);
-    struct params_gradient g = {.scale = 1, .decay = (float)w->ctr->options.regularization};
+    struct vec_gradient g = {.scale = 1, .decay = (float)w->ctr->options.regularization};
     for (uint32_t i = 0; i < b->key_count; i++) {
         g.direction = w->gradients + i * parameters;
-        params_step(&w->params, u, b->keys[i], w->rows[i], parameters, params_gradient, &g);
+        params_step(&w->params, u, b->keys[i], w->rows[i], parameters, vec_best()->gradient, &g);
     }
 }
 

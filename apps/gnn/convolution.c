@@ -205,8 +205,8 @@ static void spread_top(struct convolution *c, const struct neighbourhood *h)
                           c->top_gradients + t * n, n);
 }
 
-static struct params_gradient gradient_of(struct convolution *c, const struct neighbourhood *h,
-                                          uint32_t input)
+static struct vec_gradient gradient_of(struct convolution *c, const struct neighbourhood *h,
+                                       uint32_t input)
 {
     const struct vec *v = vec_best();
     const struct neighbourhood_edge *e = h->lower + h->input_start[input],
@@ -214,7 +214,7 @@ static struct params_gradient gradient_of(struct convolution *c, const struct ne
     v->set_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
     while (++e < end)
         v->add_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
-    return (struct params_gradient){
+    return (struct vec_gradient){
         .direction = c->gradient, .scale = 1, .decay = (float)c->gnn->options.decay};
 }
 
@@ -222,18 +222,18 @@ static struct params_gradient gradient_of(struct convolution *c, const struct ne
 static void step_away(struct convolution *c, const struct neighbourhood *h, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct params_gradient g = gradient_of(c, h, c->missing[i]);
-        params_step_away(c->update, h->input[c->missing[i]], c->rows[i], c->width, params_gradient,
-                         &g);
+        struct vec_gradient g = gradient_of(c, h, c->missing[i]);
+        params_step_away(c->update, h->input[c->missing[i]], c->rows[i], c->width,
+                         vec_best()->gradient, &g);
     }
 }
 
 static void step_plain(struct convolution *c, const struct neighbourhood *h)
 {
     for (uint32_t i = 0; i < h->inputs; i++) {
-        struct params_gradient g = gradient_of(c, h, i);
+        struct vec_gradient g = gradient_of(c, h, i);
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
-        params_step_plain(&c->params, h->input[i], c->rows[i], params_gradient, &g);
+        params_step_plain(&c->params, h->input[i], c->rows[i], vec_best()->gradient, &g);
     }
 }
 
@@ -245,8 +245,9 @@ static void step_rows(struct convolution *c, const struct neighbourhood *h, uint
     for (uint32_t i = 0; i < h->inputs; i++) {
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
         if (!c->is_here[i]) continue;
-        struct params_gradient g = gradient_of(c, h, i);
-        if (!params_step_here(&c->params, h->input[i], params_gradient, &g)) c->missing[left++] = i;
+        struct vec_gradient g = gradient_of(c, h, i);
+        if (!params_step_here(&c->params, h->input[i], vec_best()->gradient, &g))
+            c->missing[left++] = i;
     }
     if (left > 0) fetch(c, h, left);
     step_away(c, h, left);

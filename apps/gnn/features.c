@@ -27,7 +27,7 @@ static uint32_t node_of_line(struct libsvm *s, struct network *n)
 {
     const struct lines *l = &s->lines;
     const char *tab = memchr(l->text, '\t', l->length), *end = l->text + l->length;
-    if (!tab || tab == l->text) lines_fail(l, "has no name of a node with a tab behind it");
+    if (!tab || tab == l->text) lines_fail(l, "has no name of a node with a tab after it");
     s->at = tab + 1 == end ? end : tab;
     return network_node(n, l, (struct field){l->text, (size_t)(tab - l->text)});
 }

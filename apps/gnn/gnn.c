@@ -326,9 +326,10 @@ static void say_accuracy(const struct gnn *g, const struct accuracy *a)
     bool validates = g->labels.count[LABELS_VALIDATE] > 0, tests = g->labels.count[LABELS_TEST] > 0;
     const struct figure figures[] = {
         {.name = "split", .text = "test"},
-        {validates ? "validation " : NULL, 0, 4, .curve = validates ? "Accuracy, validation" : NULL,
+        {validates ? "validation " : NULL, 0, 4, .curve = validates ? "Accuracy, valid" : NULL,
          .value = a->validation},
-        {tests ? "test " : NULL, 0, 4, .name = "accuracy", .value = a->test},
+        {tests ? "test " : NULL, 0, 4, .name = "accuracy", .curve = tests ? "Accuracy, test" : NULL,
+         .value = a->test},
         {tests ? "F1 " : NULL, 0, 4, .name = "f1", .value = a->f1},
         {.name = "validation_accuracy", .value = a->validation},
         FIGURE_TOOK(a->seconds),

@@ -361,7 +361,7 @@ static void say_quality(const struct task *t, enum graph_split split,
     for (size_t i = 0; i < VIEWS; i++)
         n += add_view(all + n, names[i], views[i].name,
                       evaluate_quality(counts, views[i].side, views[i].kind));
-    if (split == GRAPH_VALID) all[1].curve = "MRR, valid, filtered";
+    all[1].curve = split == GRAPH_VALID ? "MRR, valid" : "MRR, test";
     all[n++] = (struct figure)FIGURE_TOOK(seconds);
     snprintf(head, sizeof head, "%-5s    ", graph_split_name(split));
     figures_say(t->options.common.json, "eval", head, all, n);

@@ -165,10 +165,10 @@ static void update_rows(struct step *s, const struct batch *b)
 
 /* Inlined: with short rows a call more costs as much as the step. */
 static inline __attribute__((always_inline)) void step_negative(struct step *s, size_t negative,
-                                                                struct params_gradient *g)
+                                                                struct vec_gradient *g)
 {
     params_step(&s->params, s->update, s->negative_keys[negative], s->negative_rows[negative],
-                s->dim, params_gradient, g);
+                s->dim, s->vec->gradient, g);
 }
 
 /* ---- what both kinds of steps ask ---- */
@@ -264,14 +264,12 @@ static double ask(struct step *s, const struct batch *b, enum model_side side)
     float true_score = true_score_of(s, s->query, s->rows[answer], &distance);
     double loss = loss_at(s, side, true_score, &derivative, s->scores);
     if (s->is_distance) weight = weigh(s, &derivative, distance, s->scores);
-    memset(s->query_gradient, 0, dim * sizeof(float));
-    v->add_scaled(s->query_gradient, derivative, s->rows[answer], dim);
-    for (size_t i = 0; i < n; i++)
-        v->add_scaled(s->query_gradient, s->scores[i], negatives[i], dim);
+    v->set_scaled(s->query_gradient, derivative, s->rows[answer], dim);
+    v->add_rows(s->query_gradient, s->scores, negatives, n, dim);
     subtract_own(s, s->query_gradient, weight, s->query);
     v->add_scaled(gradient_of(s, b, answer), derivative, s->query, dim);
     subtract_own(s, gradient_of(s, b, answer), derivative, s->rows[answer]);
-    struct params_gradient g = {.direction = s->query};
+    struct vec_gradient g = {.direction = s->query};
     for (size_t i = 0; i < n; i++) {
         g.scale = s->scores[i];
         if (s->is_distance) g.decay = -s->scores[i];
@@ -332,7 +330,7 @@ static void carry_back(struct step *s, struct block k, enum model_side side)
 
 static void update_negatives(struct step *s, size_t first, size_t n)
 {
-    struct params_gradient g = {.scale = 1};
+    struct vec_gradient g = {.scale = 1};
     for (size_t i = 0; i < n; i++) {
         size_t left = n - i;
         if (i % FETCH_AGAIN == 0)

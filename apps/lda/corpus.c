@@ -73,7 +73,7 @@ static void read_ldac(struct corpus *c, const char *path)
 
 /* ---- UCI docword ---- */
 
-static const char docword[] = "document word count, behind three lines of their numbers";
+static const char docword[] = "document word count, after three lines of their numbers";
 
 struct entries {
     struct entry {

@@ -142,7 +142,7 @@ static void show_intents(const struct explained *x)
         if (n > 0 && n < LINES_MAX) plain_print(INDENT);
         if (n++ < LINES_MAX) show_intent(k);
     }
-    if (n > LINES_MAX) plain_print(INDENT "and by %u nodes more\n", n - LINES_MAX);
+    if (n > LINES_MAX) plain_print(INDENT "and by %u more\n", n - LINES_MAX);
     if (n == 0) plain_print("by nobody\n");
 }
 
@@ -151,7 +151,7 @@ static void show_decisions(const struct explained *x)
     char text[TEXT_MAX];
     struct known_event *event = malloc((x->count * KNOWN_DECISIONS_MAX + 1) * sizeof *event);
     size_t n = event ? known_history(x->known, x->count, event) : 0;
-    plain_print("decisions   %s\n", n ? "" : "none is remembered");
+    plain_print("decisions%s\n", n ? "" : "   none is remembered");
     size_t from = n > DECISIONS_MAX ? n - DECISIONS_MAX : 0;
     if (from) plain_print(INDENT "%zu earlier ones\n", from);
     for (size_t i = from; i < n; i++) {

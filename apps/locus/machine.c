@@ -1,7 +1,7 @@
 #include "machine.h"
 
 #include "base/pinning.h"
-#include "net/common.h"
+#include "net/shm.h"
 #include "net/uring.h"
 #include "plain.h"
 
@@ -332,20 +332,20 @@ static void check_interfaces(struct findings *all)
 }
 
 /* The library goes on without. */
-static void check_common_memory(struct findings *all)
+static void check_shared_memory(struct findings *all)
 {
-    char place[COMMON_TEXT_BYTES], name[COMMON_TEXT_BYTES];
-    struct common *s = common_place(place) ? common_create(COMMON_RING_MAX, name) : NULL;
-    struct common *again = s ? common_open(COMMON_RING_MAX, name) : NULL;
+    char place[SHM_TEXT_BYTES], name[SHM_TEXT_BYTES];
+    struct shm *s = shm_place(place) ? shm_create(SHM_RING_MAX, name) : NULL;
+    struct shm *again = s ? shm_attach(SHM_RING_MAX, name) : NULL;
     if (again)
-        find(all, FIND_OK, "carrier", "nodes of this host speak through common memory");
+        find(all, FIND_OK, "carrier", "nodes of this host speak through shared memory");
     else
         find(all, FIND_WARN, "carrier",
              "nodes of this host must use TCP: each link between two of them needs up to %d KiB of "
-             "common memory, which memfd_create, /proc, or `ulimit -f` refuses",
-             2 * COMMON_RING_MAX / 1024 + 4);
-    common_free(again);
-    common_free(s);
+             "shared memory, which memfd_create, /proc, or `ulimit -f` refuses",
+             2 * SHM_RING_MAX / 1024 + 4);
+    shm_free(again);
+    shm_free(s);
 }
 
 void machine_check(struct findings *all, const struct machine_plan *p)
@@ -358,5 +358,5 @@ void machine_check(struct findings *all, const struct machine_plan *p)
     check_overcommit(all);
     check_cores(all, p);
     check_interfaces(all);
-    check_common_memory(all);
+    check_shared_memory(all);
 }

@@ -137,7 +137,7 @@ static int end_once(const struct look *l, size_t answers)
     if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
     if (missing)
         return say_and(STATUS_FAILED,
-                       "%zu nodes more do not answer at the ports behind: give HOST:PORT of those "
+                       "%zu more nodes do not answer at the next ports: give HOST:PORT of those "
                        "on other hosts, too",
                        missing);
     return answers == l->count ? 0 : STATUS_FAILED;

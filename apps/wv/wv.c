@@ -9,6 +9,7 @@
 #include "plain.h"
 #include "programs.h"
 #include "rows.h"
+#include "run_log.h"
 #include "skipgram.h"
 #include "tensors.h"
 #include "warm.h"
@@ -329,6 +330,7 @@ static void report_analogies(const struct judge *judge, const struct verdict *v)
                        a->asked[i]);
         correct += v->correct[i];
     }
+    run_log_point("Analogies, share right", share(correct, a->count));
     if (!json) {
         char text[32];
         printf("analogies   %s: %" PRIu64 " of %zu answerable, of %zu   (%.1f s)\n",
@@ -350,6 +352,7 @@ static void report_analogies(const struct judge *judge, const struct verdict *v)
 static void report_similarity(const struct judge *judge, const struct verdict *v)
 {
     const struct similarities *s = &judge->similarities;
+    run_log_point("Similarity, Spearman", v->similarity);
     if (!judge->wv->options.common.json) {
         if (isnan(v->similarity))
             printf("similarity  not defined   (%zu of %zu pairs answerable)\n", s->count, s->total);

@@ -218,8 +218,8 @@ static struct frame *new_frame(struct reactor *r, unsigned peer)
     f->from = r->node;
     f->to = peer;
     f->shard = r->number;
-    f->header = (struct wire_frame){
-        .magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = r->shard.store->home.view};
+    f->header = (struct wire_frame){WIRE_MAGIC, WIRE_VERSION,
+                                    .membership = r->shard.store->home.membership};
     r->open[peer] = f;
     return f;
 }
@@ -407,9 +407,9 @@ void reactor_post(struct reactor *r, struct request *request)
     stir(r);
 }
 
-int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
+int reactor_snapshot(struct reactor *r, uint64_t index, struct key_snapshot *out)
 {
-    shard_look(&r->shard, index, out);
+    shard_snapshot(&r->shard, index, out);
     return 0;
 }
 
@@ -448,7 +448,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
     struct reactor *r = c->reactor[number];
     if (!r) return;
     shard_fini(&r->shard);
-    for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     for (unsigned peer = 0; r->open && peer < sim.nodes; peer++)
         if (r->open[peer]) free_frame(r->open[peer]);
@@ -478,8 +477,7 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
     r->inbox = calloc(plan->config.workers, sizeof *r->inbox);
     if (!r->open || !r->spoke_ns || !r->inbox || outbox_init(&r->outbox, sim.nodes)) return -ENOMEM;
-    for (; r->workers < plan->config.workers; r->workers++)
-        if (!mailbox_init(&r->inbox[r->workers].mailbox)) return -ENOMEM;
+    r->workers = plan->config.workers;
     if (plan->store->dirty) {
         plan->store->dirty[r->number].context = r;
         plan->store->dirty[r->number].notify = wake_for_dirty;

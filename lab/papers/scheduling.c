@@ -46,8 +46,8 @@ double __wrap_mail_now(void)
 unsigned __wrap_mail_nap(struct mail_wait *w)
 {
     enum { QUICK = 100, STEP_NS = 5000, STEPS_MAX = 100 };
-    double steps = w->looks < QUICK ? 0 : (double)(w->looks - QUICK + 1);
-    w->looks++;
+    double steps = w->polls < QUICK ? 0 : (double)(w->polls - QUICK + 1);
+    w->polls++;
     double ns = look_ns + STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX);
     if (steps > 0)
         virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);

@@ -4,16 +4,29 @@ import argparse
 import os
 import re
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 
 class Problem(Exception):
     """A sentence for who called."""
 
 
-def parser(name: str, about: str, more: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(f"locus {name}", description=about, epilog=more,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+class Once(argparse.Action):
+    """Of an option that has one value nobody could know which of two counts."""
+    is_given = False
+
+    def __call__(self, of: argparse.ArgumentParser, told: argparse.Namespace, value: Any, name: Optional[str] = None) -> None:
+        if name and self.is_given:
+            of.error(f"{name} is given twice, and has one value: leave one out")
+        self.is_given = True
+        setattr(told, self.dest, value)
+
+
+def parser(name: str, about: str, more: str, usage: Optional[str] = None,
+           form: Any = argparse.RawDescriptionHelpFormatter) -> argparse.ArgumentParser:
+    of = argparse.ArgumentParser(f"locus {name}", usage=usage, description=about, epilog=more, formatter_class=form)
+    of.register("action", None, Once)
+    return of
 
 
 def count(text: str) -> int:

@@ -71,6 +71,13 @@ class Run:
         """Of a curve, summed over those that have one."""
         return sum(y[-1] for _, y in self.curves.get(name, {}).values())
 
+    def accessed(self, rank: int) -> Tuple[float, float]:
+        """Keys, and those of them at other nodes: in training, where the program says when that is."""
+        n = self.nodes[rank]
+        keys, remote = (self.curves.get(name, {}).get(rank, ((), (of,)))[1][-1]
+                        for name, of in ((TRAINED, n.accesses()), (TRAINED_REMOTE, n.total("remote"))))
+        return keys, remote
+
     def seconds(self) -> float:
         return self.ended - self.began
 
@@ -310,7 +317,7 @@ def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, floa
 
 
 def bars(title: str, rows: Sequence[Tuple[str, float, str]]) -> str:
-    """A bar for each name, with its value and a note behind it."""
+    """A bar for each name, with its value and a note after it."""
     name, width, row = 150, WIDE - 284, 24
     most = max((value for _, value, _ in rows if math.isfinite(value)), default=0.0) or 1.0
     out = [_svg(WIDE, 34 + row * len(rows)), _put(12, 18, _short(title, WIDE // 7), 13, "ink")]
@@ -437,24 +444,23 @@ def _nodes_table(run: Run) -> str:
         if not n:
             rows.append([str(rank), "its file is not here"])
             continue
-        all_ = n.accesses()
-        rows.append([str(rank), _show(all_), f"{100 * (1 - n.total('remote') / all_) if all_ else 100:.2f}",
+        keys, remote = run.accessed(rank)
+        rows.append([str(rank), _show(keys), f"{100 * (1 - remote / keys) if keys else 100:.2f}",
                      f"{n.total('relocated'):.0f}", f"{n.total('copied'):.0f}", f"{1e-6 * n.total('sent'):.1f}",
-                     f"{n.total('shards_s'):.1f}", f"{n.total('cpu_s'):.1f}",
+                     f"{n.total('cpu_s'):.1f}", f"{n.total('shards_s'):.1f}",
                      f"{1e-6 * max(n.count['resident'], default=0):.0f}",
                      "yes" if n.has_ended else "no: it was killed, or still runs"])
     head = ("node", "keys accessed", "without the network, %", "rows that came", "replicas that came", "MB sent in all",
-            "shards' CPU, s", "CPU, s", "memory, MB", "ended in order")
+            "processor s", "of these shards", "memory, MB", "ended in order")
     more = f"<p>and {run.size - NODES_SHOWN} more</p>\n" if run.size > NODES_SHOWN else ""
     return f"<h2>Nodes</h2>\n{_table(rows, head, 'numbers')}{more}" if run.nodes else ""
 
 
 def advice(run: Run) -> Iterator[str]:
-    """What would help nodes whose workers wait for others, by what they counted. Evaluations, which nobody intends, are
-    left out where the program says when it trains."""
+    """What would help nodes whose workers wait for others, by what they counted."""
+    ahead = "" if run.program else "signal them more steps ahead; "  # our programs do by themselves
     for rank, n in run.nodes.items():
-        keys, remote = (run.curves.get(name, {}).get(rank, ((), (of,)))[1][-1]
-                        for name, of in ((TRAINED, n.accesses()), (TRAINED_REMOTE, n.total("remote"))))
+        keys, remote = run.accessed(rank)
         waited = n.total("waits_s") / max(1, n.head.get("workers", 1)) / (n.t[-1] - n.t[0]) if len(n.t) > 1 else 0.0
         late, heeds = n.total("late"), n.head.get("technique") in ("adaptive", "relocate", "replicate")
         # Few keys cost little, unless calls wait for them often: a start has some long waits.
@@ -467,7 +473,7 @@ def advice(run: Run) -> Iterator[str]:
         elif 2 * late < remote and 8 * remote >= keys and (waited >= .125 or 2 * remote >= keys):
             remedy = "no intent named them: signal intent for all keys of a step"  # fewer may be samples, which nobody can name
         elif 2 * late >= remote or late >= n.total("waits"):  # one late key makes a call of many wait
-            remedy = "the intents for them came too late: signal them more steps ahead, or count cores"
+            remedy = f"the intents for them came too late: {ahead}has each thread a core?"
         else:
             continue
         yield (f"node {rank}: {100 * remote / max(keys, 1):.2g} % of {_show(keys)} keys were at other nodes, and workers waited "
@@ -508,6 +514,7 @@ class Summary(NamedTuple):
     speed: float
     speed_name: str
     cpu_s: float
+    shards_s: float  # of that
     remote: float  # per cent, in training; of a program that does not say when it trains, of all
     remote_name: str
     losses: Dict[str, float]  # and whatever else has a curve: the last of each, their mean over nodes
@@ -527,7 +534,7 @@ def _summary(name: str, run: Run) -> Summary:
     losses = {each: run.last(each) / len(of) for each, of in run.curves.items()
               if each not in (TRAINED, TRAINED_REMOTE) and not each.endswith(" a second")}
     return Summary(name, run, speed, rate or "Keys accessed a second", sum(n.total("cpu_s") for n in nodes) or NAN,
-                   100 * remote / trained if trained else NAN, remote_name, losses)
+                   sum(n.total("shards_s") for n in nodes), 100 * remote / trained if trained else NAN, remote_name, losses)
 
 
 def _names(prefixes: Sequence[str]) -> List[str]:
@@ -553,7 +560,7 @@ def _columns(all_: Sequence[Summary]) -> List[List[str]]:
     first, differing = all_[0], _differing([s.run for s in all_])
     speed, remote = (" / ".join(dict.fromkeys(names)) for names in
                      ((s.speed_name for s in all_), (s.remote_name for s in all_)))
-    rows = [["run", "what differs", "nodes", "workers of each", speed, RATIO, "seconds", "processor s",
+    rows = [["run", "what differs", "nodes", "workers of each", speed, RATIO, "seconds", "processor s", "of these shards",
              *[f"{name}, last" for name in _each(all_)], remote, "MB sent in all"]]
     for s in all_:
         workers = {str(node.head.get("workers")) for node in s.run.nodes.values()} or {s.run.settings.get("--workers", "")}
@@ -561,7 +568,7 @@ def _columns(all_: Sequence[Summary]) -> List[List[str]]:
         rows.append([s.name, ", ".join(f"{name} {s.run.settings.get(name, 'unknown')}" for name in differing),
                      str(s.run.size or "none"), " / ".join(sorted(workers)), _show(s.speed),
                      _show(s.speed / first.speed if s.speed_name == first.speed_name and first.speed else NAN, 3),
-                     _show(s.run.seconds()), _show(s.cpu_s), *[_show(s.losses.get(name, NAN)) for name in _each(all_)],
+                     _show(s.run.seconds()), _show(s.cpu_s), _show(s.shards_s, 3), *[_show(s.losses.get(name, NAN)) for name in _each(all_)],
                      _show(s.remote, 3), f"{1e-6 * sent:.1f}"])
     return rows
 
@@ -570,7 +577,7 @@ def _pictures(all_: Sequence[Summary]) -> List[str]:
     first, lines = all_[0], []
     out = [bars(first.speed_name, [(s.name, s.speed, f"  ({_show(s.speed / first.speed, 3)}x)" if first.speed else "")
                                    for s in all_ if s.speed_name == first.speed_name]),
-           bars("Processor time, seconds of all nodes", [(s.name, s.cpu_s, "") for s in all_]),
+           bars("Processor time, seconds of all nodes", [(s.name, s.cpu_s, f"  (shards {_show(s.shards_s, 3)})") for s in all_]),
            bars(first.remote_name.capitalize(), [(s.name, s.remote, "") for s in all_ if s.remote_name == first.remote_name])]
     for name in _each(all_):
         have = [s for s in all_ if name in s.losses]

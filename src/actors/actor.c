@@ -226,11 +226,11 @@ static void reclaim(struct shard *s)
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
-    /* The clock may have been read before a frame came that is handled already. */
+    /* The time may have been read before a frame came that is handled already. */
     if (now_ns > s->now_ns) s->now_ns = now_ns;
     if (s->failure) {
         if (s->failure == SHARD_REPAIRS) repair_turn(s);
-        if (s->failure) return UINT64_MAX;
+        return s->failure ? UINT64_MAX : s->now_ns; /* it refused requests before this turn */
     }
     if (s->stalled) {
         origin_wake_stalled(s);
@@ -257,7 +257,7 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
                         const void *body)
 {
     if (s->failure < 0) return NULL; /* every request was completed: what arrives is dropped */
-    if (f->view != s->store->home.view) return "a frame of another cluster view";
+    if (f->membership != s->store->home.membership) return "a frame of another membership";
     if (s->wrong[peer]) return s->wrong[peer];
     struct wire_cursor cursor = wire_cursor(f, body);
     s->now_ns = now_ns(s);
@@ -287,48 +287,48 @@ void shard_fail(struct shard *s, int rc)
 
 /* ---- what others ask ---- */
 
-static void look_at_holders(const struct shard *s, struct record *r, struct key_look *out)
+static void add_holders(const struct shard *s, struct record *r, struct key_snapshot *out)
 {
     uint64_t version = holders_version(r, shard_row_ref(s, r->index));
     uint32_t now_us = (uint32_t)(out->now_ns / 1000);
     for (unsigned i = 0; i < r->holders; i++) {
         const struct holder *h = &r->holder[i];
-        if (out->holders == LOOK_HOLDERS_MAX) {
+        if (out->holders == SNAPSHOT_HOLDERS_MAX) {
             out->more_holders++;
             continue;
         }
-        out->holder[out->holders++] =
-            (struct look_holder){.node = h->node,
-                                 .is_kept = h->is_kept,
-                                 .is_current = h->seen >= version,
-                                 .brought_ns = UINT64_C(1000) * (uint32_t)(now_us - h->brought_us)};
+        out->holder[out->holders++] = (struct snapshot_holder){
+            .node = h->node,
+            .is_kept = h->is_kept,
+            .is_current = h->seen >= version,
+            .brought_ns = UINT64_C(1000) * (uint32_t)(now_us - h->brought_us)};
     }
 }
 
-static void look_at_record(const struct shard *s, struct record *r, struct key_look *out)
+static void add_record(const struct shard *s, struct record *r, struct key_snapshot *out)
 {
     out->is_asking = r->sync != SYNC_NONE;
     for (const struct parked *p = r->parked; p; p = p->next) out->parked++;
-    if (out->is_here) look_at_holders(s, r, out);
+    if (out->is_here) add_holders(s, r, out);
 }
 
-void shard_look(struct shard *s, uint64_t index, struct key_look *out)
+void shard_snapshot(struct shard *s, uint64_t index, struct key_snapshot *out)
 {
     struct location l = location_of(s, shard_row_ref(s, index));
     const struct key_state *state = &s->records.state[index];
     struct record *r = record_find(&s->records, index);
-    *out = (struct key_look){.now_ns = s->platform->now_ns(s->platform->context),
-                             .owner = l.owner,
-                             .term = l.term,
-                             .is_here = l.is_here,
-                             .is_replica = l.is_replica,
-                             .is_kept = state->is_kept,
-                             .wanted = state->wanted};
+    *out = (struct key_snapshot){.now_ns = s->platform->now_ns(s->platform->context),
+                                 .owner = l.owner,
+                                 .term = l.term,
+                                 .is_here = l.is_here,
+                                 .is_replica = l.is_replica,
+                                 .is_kept = state->is_kept,
+                                 .wanted = state->wanted};
     if (l.is_replica) {
         uint64_t heard_ns = s->replicas->source[r && r->version ? r->source : l.owner].heard_ns;
         out->heard_ns = out->now_ns > heard_ns ? out->now_ns - heard_ns : 0;
     }
-    if (r) look_at_record(s, r, out);
+    if (r) add_record(s, r, out);
 }
 
 static void add(uint64_t *to, const uint64_t *from)

@@ -62,15 +62,15 @@ void shard_heartbeat(struct shard *, unsigned peer);
 void shard_fail(struct shard *, int rc);
 
 /* What a shard knows of one key, for `locus explain`; what happened to it is in events.h. */
-enum { LOOK_HOLDERS_MAX = 64 };
+enum { SNAPSHOT_HOLDERS_MAX = 64 };
 
-struct look_holder {
+struct snapshot_holder {
     unsigned node;
     bool is_kept, is_current; /* it has what the main copy has, or that is on its way */
     uint64_t brought_ns;      /* ago */
 };
 
-struct key_look {
+struct key_snapshot {
     uint64_t now_ns;
     unsigned owner; /* as far as we know; if that is us and the row is not here, it is on its way */
     uint64_t term;  /* of that ownership, which is how often the row has moved */
@@ -81,10 +81,10 @@ struct key_look {
     uint64_t parked;                /* requests that wait here for the row */
     uint64_t heard_ns;              /* of a replica: how long ago its owner was last heard of */
     unsigned holders, more_holders; /* `more` do not fit below */
-    struct look_holder holder[LOOK_HOLDERS_MAX];
+    struct snapshot_holder holder[SNAPSHOT_HOLDERS_MAX];
 };
 
-void shard_look(struct shard *, uint64_t index, struct key_look *);
+void shard_snapshot(struct shard *, uint64_t index, struct key_snapshot *);
 
 /* Adds what was counted so far. Any thread. */
 void shard_add_counters(const struct shard *, struct shard_counters *to);

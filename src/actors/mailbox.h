@@ -2,34 +2,45 @@
  * mailbox.h - what comes to a shard from workers, and when what it says to peers leaves.
  *
  * Callers   the worker's thread puts into a mailbox; all else is the shard's thread
- * Memory    8 bytes a place of a mailbox, 24 a node of an outbox, at init
+ * Memory    2 KiB a mailbox, the caller's; 24 bytes a node of an outbox, at init
  * Waiting   never
- * Life      init, any use, fini
+ * Life      a mailbox is zeroed; an outbox: init, any use, fini
  */
 #ifndef LOCUS_ACTORS_MAILBOX_H
 #define LOCUS_ACTORS_MAILBOX_H
 
 #include "protocol/request.h"
 
-#include <ck_ring.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Requests from one worker to one shard, in order: a lock-free queue with one writer and one reader,
  * whom the reactor wakes. It is never full: it has a place for every request of the worker's pool,
  * and a worker whose pool is used up waits for the pool (operation.h). */
-enum { MAILBOX_PLACES = 2 * REQUEST_NUMBERS_MAX };
-
 struct mailbox {
-    ck_ring_t ring;
-    ck_ring_buffer_t *buffer;
+    unsigned taken; /* ever; the reader's */
+    struct request *place[REQUEST_NUMBERS_MAX];
+    unsigned put;   /* ever; atomic, the writer's: */
+    char apart[60]; /* in a line of its own */
 };
 
-bool mailbox_init(struct mailbox *); /* false: no memory */
-void mailbox_fini(struct mailbox *);
-void mailbox_put(struct mailbox *, struct request *);
-struct request *mailbox_take(struct mailbox *); /* NULL: empty */
-unsigned mailbox_count(struct mailbox *);       /* for the reader: there are, at least */
+static inline void mailbox_put(struct mailbox *m, struct request *r)
+{
+    m->place[m->put % REQUEST_NUMBERS_MAX] = r;
+    __atomic_store_n(&m->put, m->put + 1, __ATOMIC_RELEASE); /* with what the request says */
+}
+
+/* For the reader: there are, at least. */
+static inline unsigned mailbox_count(const struct mailbox *m)
+{
+    return __atomic_load_n(&m->put, __ATOMIC_ACQUIRE) - m->taken;
+}
+
+/* NULL: empty. */
+static inline struct request *mailbox_take(struct mailbox *m)
+{
+    return mailbox_count(m) ? m->place[m->taken++ % REQUEST_NUMBERS_MAX] : NULL;
+}
 
 /* The peers for which a shard has written entries since their last frame, and when these entries
  * leave: at the end of the turn; or, if all of them can wait (protocol/shard.h), when the first can wait

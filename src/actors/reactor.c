@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "net/forked.h"
 #include "net/uring.h"
+#include "protocol/repair.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +32,7 @@ struct inbox {
  * or because it has waited too long, owns it. */
 struct question {
     uint64_t index;
-    struct key_look *answer;
+    struct key_snapshot *answer;
     bool is_answered; /* atomic */
 };
 
@@ -55,6 +56,7 @@ struct reactor {
     uint64_t sleeps;             /* how often there was nothing to do; read by any thread */
     void (*completed)(struct request *, int rc);
     void (*lost)(void *context, unsigned rank, const char *reason);
+    void (*repaired)(void *context, uint32_t view);
     void *context;
     pthread_t thread;
     bool started;
@@ -70,11 +72,12 @@ struct reactor {
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
         struct question *question; /* atomic; NULL: none */
+        uint64_t view; /* atomic: to begin with, and behind it the rank that is lost; 0: none */
         char reason[REASON_BYTES];
     } shared __attribute__((aligned(64)));
 };
 
-/* The platform: what the shard's actors ask of the world. */
+/* The platform of the shard (protocol/shard.h). */
 
 static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t length,
                                          uint64_t until_ns)
@@ -85,7 +88,7 @@ static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t 
     if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
         r->unsubmitted_bytes = 0;
         if (turn_is_ours(&r->shared.turn))
-            uring_give_common(r->uring);
+            uring_give_shm(r->uring);
         else
             uring_submit(r->uring);
     }
@@ -125,8 +128,17 @@ static void on_heartbeat(void *context, unsigned peer)
 static void on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
 {
     struct reactor *r = context;
-    (void)peer;
-    r->lost(r->context, culprit, reason);
+    char left[REASON_BYTES];
+    /* Where nodes survive a loss rank 0 alone says whose: a peer that gives another up leaves. */
+    bool is_leaving = r->repaired && culprit != peer && culprit != r->shard.rank && peer != 0;
+    snprintf(left, sizeof left, "left: to it node %u %s", culprit, reason);
+    r->lost(r->context, is_leaving ? peer : culprit, is_leaving ? left : reason);
+}
+
+static void platform_repaired(void *context, uint32_t view)
+{
+    struct reactor *r = context;
+    r->repaired(r->context, view);
 }
 
 /* Opening. */
@@ -148,9 +160,6 @@ static void wake_for_dirty(void *reactor)
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
-    for (unsigned w = 0; w < r->workers; w++)
-        if (!mailbox_init(&r->inbox[w].mailbox))
-            return error_set(-ENOMEM, "no memory for a mailbox");
     struct store *store = c->plan->store;
     const struct shard_config shard = {.plan = c->plan,
                                        .platform = &r->platform,
@@ -167,8 +176,8 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                       .entry_bytes_max = shard_entry_bytes_max(store),
                                       .peer_timeout_s = c->peer_timeout_s,
                                       .queued_max = shard_memory_max(store),
-                                      .view = store->home.view,
-                                      .is_common = !c->plan->lab.is_tcp_only};
+                                      .membership = store->home.membership,
+                                      .is_shm = !c->plan->lab.is_tcp_only};
     rc = uring_init(&r->uring, &ring);
     if (rc) return rc;
     if (store->dirty) {
@@ -197,9 +206,14 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .place = c->place,
                               .completed = c->completed,
                               .lost = c->lost,
+                              .repaired = c->repaired,
                               .context = c->context};
-        r->platform = (struct platform){
-            r, platform_entry, platform_complete, platform_now_ns, platform_cpu_ns, NULL};
+        r->platform = (struct platform){r,
+                                        platform_entry,
+                                        platform_complete,
+                                        platform_now_ns,
+                                        platform_cpu_ns,
+                                        platform_repaired};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }
@@ -221,7 +235,6 @@ void reactor_free(struct reactor *r)
     if (!r) return;
     uring_fini(r->uring);
     reactor_fini(r);
-    for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r->link);
     outbox_fini(&r->outbox);
@@ -288,12 +301,24 @@ static void handle_loss(struct reactor *r)
     take_leave(r);
 }
 
+enum { VIEW_RANK_BITS = 32 };
+
+static void begin_repair(struct reactor *r)
+{
+    if (!__atomic_load_n(&r->shared.view, __ATOMIC_RELAXED)) return;
+    uint64_t view = __atomic_exchange_n(&r->shared.view, 0, __ATOMIC_ACQUIRE);
+    unsigned lost = (unsigned)view;
+    if (r->saw_loss) return;
+    uring_drop_link(r->uring, r->link[lost]);
+    repair_begin(&r->shard, (uint32_t)(view >> VIEW_RANK_BITS), lost);
+}
+
 static void answer_question(struct reactor *r)
 {
     if (!__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return;
     struct question *q = __atomic_exchange_n(&r->shared.question, NULL, __ATOMIC_ACQUIRE);
     if (!q) return;
-    shard_look(&r->shard, q->index, q->answer);
+    shard_snapshot(&r->shard, q->index, q->answer);
     __atomic_store_n(&q->is_answered, true, __ATOMIC_RELEASE);
 }
 
@@ -327,6 +352,7 @@ static bool has_news(struct reactor *r)
         if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     if (shard_has_news(&r->shard)) return true;
     if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&r->shared.view, __ATOMIC_RELAXED)) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
     return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
 }
@@ -338,10 +364,10 @@ static uint64_t next_due_ns(const struct reactor *r)
     return r->due_ns < outbox_ns ? r->due_ns : outbox_ns;
 }
 
-/* A worker uses links in common memory alone. A node that has lost another or leaves needs more. */
+/* A worker uses links in shared memory alone. A node that has lost another or leaves needs more. */
 static bool may_be_helped(const struct reactor *r)
 {
-    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_common(r->uring);
+    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_shm(r->uring);
 }
 
 static void sleep_until_news(struct reactor *r)
@@ -349,7 +375,7 @@ static void sleep_until_news(struct reactor *r)
     uint64_t until = uring_next_tick_ns(r->uring), due_ns = next_due_ns(r);
     if (due_ns < until) until = due_ns;
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
-    turn_look(&r->shared.turn);
+    turn_check(&r->shared.turn);
     if (until <= time_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
     r->until_ns = until;
     __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);
@@ -384,6 +410,7 @@ static void *run(void *argument)
     while (!is_finished(r, now)) {
         unsigned work = uring_poll(r->uring, now);
         handle_loss(r);
+        begin_repair(r);
         answer_question(r);
         work += serve_inboxes(r);
         r->due_ns = shard_turn(&r->shard, now);
@@ -433,18 +460,12 @@ void reactor_wake(struct reactor *r)
 
 void reactor_post(struct reactor *r, struct request *request)
 {
+    struct turn *turn = &r->shared.turn;
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    if (!turn_is_ours(&r->shared.turn)) reactor_wake(r);
+    if (!turn_is_ours(turn) && turn_want(turn)) uring_wake(r->uring);
 }
 
 /* ---- a worker instead of the thread ---- */
-
-static bool take_turn(struct reactor *r)
-{
-    if (!turn_take(&r->shared.turn)) return false;
-    uring_get_up(r->uring);
-    return true;
-}
 
 static void give_turn(struct reactor *r)
 {
@@ -452,33 +473,32 @@ static void give_turn(struct reactor *r)
 }
 
 /* A worker that gets no core while it has the turn would make peers take the node for lost. */
-static bool is_as_soon(struct reactor *r)
+bool reactor_help_begin(struct reactor *r)
 {
+    if (!r->has_one_worker) return false;
     uint64_t now = time_now_ns();
     if (now - r->soon_ns > SOON_NS) {
         pid_t thread = __atomic_load_n(&r->shared.thread, __ATOMIC_RELAXED);
         r->soon_ns = now;
         r->is_as_soon = thread > 0 && pinning_is_as_soon(thread);
     }
-    return r->is_as_soon;
-}
-
-bool reactor_help_begin(struct reactor *r)
-{
-    if (!r->has_one_worker || !is_as_soon(r)) return false;
+    if (!r->is_as_soon) return false;
     __atomic_store_n(&r->shared.helper, 1, __ATOMIC_RELAXED);
-    take_turn(r);
+    if (turn_take(&r->shared.turn)) uring_get_up(r->uring);
     return true;
 }
 
 bool reactor_help(struct reactor *r)
 {
-    if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
+    if (!turn_is_ours(&r->shared.turn)) {
+        if (!turn_take(&r->shared.turn)) return false;
+        uring_get_up(r->uring);
+    }
     uint64_t now = time_now_ns();
-    unsigned work = uring_poll_common(r->uring, now) + serve_inboxes(r);
+    unsigned work = uring_poll_shm(r->uring, now) + serve_inboxes(r);
     r->due_ns = shard_turn(&r->shard, now);
     outbox_flush(&r->outbox, now, flush_link, r);
-    uring_give_common(r->uring);
+    uring_give_shm(r->uring);
     if (turn_is_wanted(&r->shared.turn)) give_turn(r);
     return work > 0;
 }
@@ -488,16 +508,15 @@ void reactor_help_end(struct reactor *r)
 {
     __atomic_store_n(&r->shared.helper, 0, __ATOMIC_RELAXED);
     if (!turn_is_ours(&r->shared.turn)) return;
-    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_common(r->uring) &&
-                     !has_news(r);
+    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_shm(r->uring) && !has_news(r);
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }
 
-int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
+int reactor_snapshot(struct reactor *r, uint64_t index, struct key_snapshot *out)
 {
     static const struct timespec pause = {.tv_nsec = 500000};
     struct question q = {.index = index, .answer = out};
-    uint64_t until_ns = time_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
+    uint64_t until_ns = time_now_ns() + REACTOR_SNAPSHOT_S * UINT64_C(1000000000);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
     reactor_wake(r);
     while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
@@ -520,6 +539,12 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
     r->shared.lost_rank = rank;
     snprintf(r->shared.reason, sizeof r->shared.reason, "%s", reason);
     __atomic_store_n(&r->shared.loss, 2, __ATOMIC_RELEASE);
+    reactor_wake(r);
+}
+
+void reactor_see(struct reactor *r, uint32_t view, unsigned lost)
+{
+    __atomic_store_n(&r->shared.view, (uint64_t)view << VIEW_RANK_BITS | lost, __ATOMIC_RELEASE);
     reactor_wake(r);
 }
 

@@ -6,14 +6,14 @@
  * what can wait (mailbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
  * it sleeps in its ring. If there are more threads than cores, it yields its core between polls, so
  * that it does not starve the worker for which it waits. If that is the only worker of a node of one
- * shard, all of whose links go through common memory, it takes the shard's turns itself while it
+ * shard, all of whose links go through shared memory, it takes the shard's turns itself while it
  * waits, and the thread sleeps (turn.h); for what needs the ring the thread is woken.
  *
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
- *           reactor_lose from any
+ *           reactor_lose and reactor_see from any
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
- * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_look:
- *           REACTOR_LOOK_S
+ * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_snapshot:
+ *           REACTOR_SNAPSHOT_S
  * Life      reactor_open, reactor_start, …, reactor_stop (when no worker posts any more),
  *           reactor_fini, reactor_free
  */
@@ -48,6 +48,8 @@ struct reactor_config {
      * a link has found that a node is lost. */
     void (*completed)(struct request *, int rc);
     void (*lost)(void *context, unsigned rank, const char *reason);
+    /* what reactor_see() began is over; NULL: nothing is survived */
+    void (*repaired)(void *context, uint32_t view);
     void *context;
 };
 
@@ -83,6 +85,10 @@ void reactor_wake(struct reactor *);
  * told why we leave. Any thread; only the first call has an effect. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
+/* Node `lost` is no member any more, as view `view` (1, 2, ...) says, and the others go on: drops the
+ * link to it, and begins the shard's repair. Any thread; the next one after the end of this. */
+void reactor_see(struct reactor *, uint32_t view, unsigned lost);
+
 /* Its shard, for what any thread may read of it. */
 const struct shard *reactor_shard(const struct reactor *);
 /* What the link to a peer has counted, and its load: of ourselves zeros. Any thread. */
@@ -95,9 +101,9 @@ struct reactor_figures {
     uint64_t sleeps, buffer_bytes;
 };
 struct reactor_figures reactor_figures(const struct reactor *);
-/* Looks at a key of this shard. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
+/* What the shard knows of a key. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
  * no time. Not during reactor_stop. */
-enum { REACTOR_LOOK_S = 2 };
-int reactor_look(struct reactor *, uint64_t index, struct key_look *);
+enum { REACTOR_SNAPSHOT_S = 2 };
+int reactor_snapshot(struct reactor *, uint64_t index, struct key_snapshot *);
 
 #endif

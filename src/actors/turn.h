@@ -2,7 +2,7 @@
  * turn.h - who acts for a shard now: its thread; or, while that sleeps, a worker that waits for it.
  *
  * One word says it. A thread that sleeps leaves the turn to nobody, or stays the only one who may
- * take it. News for the thread is marked in the same word, so it is never between two looks: who
+ * take it. News for the thread is marked in the same word, so none is missed between two checks: who
  * marks it sees a thread that sleeps, and wakes it; or a thread that has not yet left, or a worker,
  * whose leaving then fails.
  *
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 struct turn {
-    uint32_t word; /* 0: the thread has it, and looks again before it leaves */
+    uint32_t word; /* 0: the thread has it, and checks before it leaves */
 };
 
 enum {
@@ -54,8 +54,8 @@ static inline bool turn_changes(struct turn *t, uint32_t from, uint32_t to)
 
 /* ---- the thread ---- */
 
-/* Before a look whether there is news, and that before turn_leave(). */
-static inline void turn_look(struct turn *t)
+/* Before the thread checks whether there is news, and that before turn_leave(). */
+static inline void turn_check(struct turn *t)
 {
     LOCUS_YIELD();
     __atomic_exchange_n(&t->word, 0, __ATOMIC_SEQ_CST);
@@ -73,7 +73,7 @@ static inline bool turn_is_left(const void *turn)
     return !(__atomic_load_n(&t->word, __ATOMIC_ACQUIRE) & TURN_WORKERS);
 }
 
-/* After its sleep. The look is part of it. */
+/* After its sleep, with the check. */
 static inline void turn_take_back(struct turn *t)
 {
     LOCUS_YIELD();
@@ -85,7 +85,7 @@ static inline void turn_take_back(struct turn *t)
         syscall(SYS_futex, &t->word, FUTEX_WAIT_PRIVATE, TURN_WORKERS | TURN_WANTED, NULL, NULL, 0);
 #endif
     }
-    turn_look(t);
+    turn_check(t);
 }
 
 /* ---- the worker ---- */

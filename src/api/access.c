@@ -248,13 +248,6 @@ static inline __attribute__((always_inline)) bool is_one_key(const locus_worker 
            !operations_hold_key(&w->operations, keys[0]);
 }
 
-/* The part to look into; NULL: it is not so easy. */
-static inline __attribute__((always_inline)) struct partition *usual_partition(
-    const locus_worker *w, const locus_key *keys, size_t n, const void *values)
-{
-    return __builtin_expect(is_one_key(w, keys, n, values), 1) ? worker_only(w) : NULL;
-}
-
 /* Several keys, one with an operation of ours under way, a push whose step must be counted. */
 enum { NOT_SO_EASY = -EINPROGRESS };
 
@@ -264,13 +257,14 @@ static inline __attribute__((always_inline)) int access_one(const locus_worker *
                                                             float *values)
 {
     struct row_ref s = store_row_ref(w->store, key);
-    if (kind == REQUEST_PULL)
-        return s.partition->bf16 ? row_read_slowly(s, values, 0, w->copies)
-                                 : row_read_alone(s, values, w->copies);
+    if (kind == REQUEST_PULL) {
+        int done = s.partition->bf16 ? -EAGAIN : row_try_read(s, values, s.partition->length, true);
+        return done >= 0 ? done : row_read_slowly(s, values, 0, w->copies);
+    }
     if (kind == REQUEST_PUSH && s.partition->optimizer && row_step_own(s, NULL, NULL, values))
         return COUNT_LOCAL;
     if (kind == REQUEST_PUSH && w->store->counts_steps) return NOT_SO_EASY;
-    if (!worker_only(w) && s.partition->home) row_fetch_to_write(s);
+    if (!w->only && s.partition->home) row_fetch_to_write(s);
     return row_write_by(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, w->copies);
 }
 
@@ -279,8 +273,8 @@ static int access_elsewhere(locus_worker *w, enum request_kind kind, const locus
                             float *values)
 {
     struct operations *all = &w->operations;
-    if (is_in_section(w)) return call_in_section(call_name[kind]);
-    count_access(w, kind, 0, 0, 1);
+    if (w->reader.depth > 0) return call_in_section(call_name[kind]);
+    counter_add(kind == REQUEST_PULL ? &w->counters.pulled_remote : &w->counters.pushed_remote, 1);
     struct operation *op = operation_begin(all);
     operation_add(all, op, kind, keyspace_shard(&w->store->keyspace, *key), *key, values);
     return call_name_loss(w, operation_run(all, op));
@@ -322,7 +316,7 @@ static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, con
                                                             float *values, struct partition *only,
                                                             uint32_t length)
 {
-    int done = row_try_read(partition_row_ref(only, keys[0]), values, length, true);
+    int done = row_try_read((struct row_ref){only, keys[0]}, values, length, true);
     if (__builtin_expect(done < 0, 0)) return pull_unusual(w, keys, 1, values);
     count_read(w, done);
     return 0;
@@ -337,7 +331,7 @@ static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_
 /* A function that calls no other saves no registers: short rows are copied here. */
 int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 {
-    struct partition *only = usual_partition(w, keys, n, values);
+    struct partition *only = __builtin_expect(is_one_key(w, keys, n, values), 1) ? w->only : NULL;
     if (__builtin_expect(!only, 0)) return pull_unusual(w, keys, n, values);
     uint32_t length = only->length;
     if (length > FLOATS_FEW) return pull_long_row(w, keys, values, only);
@@ -350,9 +344,9 @@ static inline __attribute__((always_inline)) bool write_usual(locus_worker *w,
                                                               const float *values,
                                                               enum row_change change)
 {
-    struct partition *only = usual_partition(w, keys, n, values);
+    struct partition *only = __builtin_expect(is_one_key(w, keys, n, values), 1) ? w->only : NULL;
     if (__builtin_expect(!only, 0)) return false;
-    struct row_ref s = partition_row_ref(only, keys[0]);
+    struct row_ref s = (struct row_ref){only, keys[0]};
     if (s.partition->home) row_fetch_to_write(s);
     int done = row_write_own(s, values, change);
     if (__builtin_expect(done < 0, 0)) return false;

@@ -14,7 +14,7 @@
 
 /* ---- a cluster of one: others' clocks are all there is to wait for ---- */
 
-enum { LOOK_NS = 200000, SAY_EVERY_S = 10 };
+enum { POLL_NS = 200000, SAY_EVERY_S = 10 };
 
 struct awaited {
     const locus_worker *worker; /* who waits, */
@@ -72,7 +72,7 @@ static void wait_local(const struct awaited *a)
 /* Nobody wakes us: advancing a clock costs nothing here. */
 static void wait_local(const struct awaited *a)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const struct timespec pause = {.tv_nsec = POLL_NS};
     uint64_t began = time_now_ns();
     for (unsigned said_s = 0; !are_there(a);) {
         nanosleep(&pause, NULL);
@@ -106,7 +106,7 @@ static void say_others(void *context, unsigned waited_s)
             w->id, waited_s, (long long)a->clock, last, (long long)least);
 }
 
-/* Before this clock everything that was done is in the copies here. */
+/* Before this clock everything that was done is in the rows here. */
 static locus_clock fresh_clock(const locus *n)
 {
     locus_clock least = INT64_MAX;
@@ -117,7 +117,7 @@ static locus_clock fresh_clock(const locus *n)
     return least;
 }
 
-/* How far the copies are behind as the worker goes on. Without other nodes there is one copy. */
+/* How far the rows here are behind as the worker goes on. Without other nodes they are not. */
 static void count_behind(locus_worker *w)
 {
     const locus *n = w->node;

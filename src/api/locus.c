@@ -249,7 +249,8 @@ static int open_node(const struct locus_config *c, locus *n)
     if (rc == 0 && n->size > 1) rc = streams_prepare();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
-    if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
+    n->plan.lab.survives &= n->moves && !n->plan.technique->every_node_holds;
+    if (rc == 0 && n->size > 1) rc = cluster_join(c, n->plan.lab.survives, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
     if (rc == 0) rc = trace_open(&n->store, n->plan.technique->name, &n->trace);
     if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0 || n->trace);

@@ -61,10 +61,10 @@ int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, v
 {
     if (__builtin_expect(!w || !gradient || key >= call_key_bound(w), 0))
         return step_unusual(w, key, gradient, context);
-    struct partition *p = store_usual_partition(w->store, key);
+    struct partition *p = store_block_partition(w->store, key);
     if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
         return step_unusual(w, key, gradient, context);
-    row_step_at(p, row_ref_array_row(partition_row_ref(p, key)), gradient, context, w->scratch);
+    row_step_at(p, row_ref_array_row((struct row_ref){p, key}), gradient, context, w->scratch);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
@@ -91,10 +91,10 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
  * struct in memory: in a plain partition nothing is ever under way. */
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
-    struct partition *only = w ? worker_only(w) : NULL;
+    struct partition *only = w ? w->only : NULL;
     bool is_plain = only && change && key < call_key_bound(w) && partition_plain(only) & PLAIN_SUMS;
     if (__builtin_expect(!is_plain, 0)) return change_unusual(w, key, change, context);
-    row_edit_at(row_ref_array_row(partition_row_ref(only, key)), only->length, change, context,
+    row_edit_at(row_ref_array_row((struct row_ref){only, key}), only->length, change, context,
                 w->scratch);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
@@ -151,15 +151,15 @@ static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locu
 static inline __attribute__((always_inline)) const float *view(locus_worker *w, locus_key key)
 {
     if (key >= call_key_bound(w)) return NULL;
-    struct partition *only = worker_only(w);
+    struct partition *only = w->only;
     if (!only) {
-        const struct partition *p = store_usual_partition(w->store, key);
+        const struct partition *p = store_block_partition(w->store, key);
         if (!p || !partition_plain(p)) return view_unusual(w, key);
         count_read(w, false); /* in a plain partition nothing is ever under way */
         return partition_row(p, key - p->first_number);
     }
     if (__builtin_expect(w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
-    return view_at(w, partition_row_ref(only, key));
+    return view_at(w, (struct row_ref){only, key});
 }
 
 /* A mistake of the program; that a row is not here is none, and has no sentence. */

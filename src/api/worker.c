@@ -219,14 +219,27 @@ int locus_sum(locus_worker *w, double *values, size_t n)
     return rc;
 }
 
-int locus_quiesce(locus_worker *w)
+/* Replicas of a lost node's rows are told to other owners, which the first flush does after the
+ * repair: so a loss that came between makes it begin again. */
+static int quiesce(locus_worker *w)
 {
-    if (call_check_worker("locus_quiesce", w) || w->reader.depth > 0)
-        return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
     bool two = w->node->moves;
+    uint32_t repaired = call_repaired(w);
     int rc = call_flush_updates(w);
     if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
     if (rc || !two) return rc;
     rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
-    return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_COPIES);
+    if (rc) return rc;
+    struct word word = {.rc = call_repeats(w, repaired)};
+    return agree("locus_quiesce", w, COLLECTIVE_REPLICAS, &word);
+}
+
+int locus_quiesce(locus_worker *w)
+{
+    if (call_check_worker("locus_quiesce", w) || w->reader.depth > 0)
+        return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
+    int rc;
+    do rc = quiesce(w);
+    while (rc == MEETING_REPEATS);
+    return rc;
 }

@@ -61,9 +61,9 @@ static void round_plain(float *to, const float *from, size_t n, uint64_t draw)
     }
 }
 
-static const struct bf16_version plain = {widen_plain, round_plain};
+static const struct bf16_loops plain = {widen_plain, round_plain};
 
-const struct bf16_version *bf16_version(unsigned i)
+const struct bf16_loops *bf16_variant(unsigned i)
 {
     return i == 0 ? &plain : NULL;
 }
@@ -74,14 +74,14 @@ typedef uint16_t half __attribute__((may_alias));
 typedef uint32_t whole __attribute__((may_alias));
 
 /* Plain C, of which the compiler makes vectors (mk/config.mk). */
-#define VERSION(version, target) \
-    target static void widen_##version(float *restrict to, const float *restrict from, size_t n) \
+#define VARIANT(variant, target) \
+    target static void widen_##variant(float *restrict to, const float *restrict from, size_t n) \
     { \
         const half *values = (const void *)from; \
         whole *wide = (void *)to; \
         for (size_t i = 0; i < n; i++) wide[i] = (uint32_t)values[i] << 16; \
     } \
-    target static void round_##version(float *restrict to, const float *restrict from, size_t n, \
+    target static void round_##variant(float *restrict to, const float *restrict from, size_t n, \
                                        uint64_t draw) \
     { \
         whole *words = (void *)to; \
@@ -89,15 +89,15 @@ typedef uint32_t whole __attribute__((may_alias));
         for (uint32_t i = 0; i < full; i++) words[i] = word_of(from, i, draw, true); \
         if (n % 2) words[full] = word_of(from, full, draw, false); \
     } \
-    static const struct bf16_version version = {widen_##version, round_##version};
+    static const struct bf16_loops variant = {widen_##variant, round_##variant};
 
-VERSION(plain, )
+VARIANT(plain, )
 #if defined(__x86_64__)
-VERSION(avx2, __attribute__((target("avx2"))))
-VERSION(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2"))))
+VARIANT(avx2, __attribute__((target("avx2"))))
+VARIANT(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2"))))
 #endif
 
-const struct bf16_version *bf16_version(unsigned i)
+const struct bf16_loops *bf16_variant(unsigned i)
 {
     if (i == 0) return &plain;
 #if defined(__x86_64__)
@@ -112,9 +112,9 @@ const struct bf16_version *bf16_version(unsigned i)
 
 #endif
 
-const struct bf16_version *bf16_best(void)
+const struct bf16_loops *bf16_best(void)
 {
     unsigned best = 0;
-    while (bf16_version(best + 1)) best++;
-    return bf16_version(best);
+    while (bf16_variant(best + 1)) best++;
+    return bf16_variant(best);
 }

@@ -62,7 +62,7 @@ enum figure_shown {
     F(ONLY, rows_from_saves, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     F(ONLY, rows_lost, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     /* for them (../protocol/saves.h) */ \
-    F(ONLY, looks, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, sweeps, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     F(ONLY, saves, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     F(ONLY, saved_bytes, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     F(ONLY, rows_kept, NULL, FIGURE_NEVER, NULL, NULL, NULL) \

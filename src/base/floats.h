@@ -8,7 +8,7 @@
  *
  * Memory    the caller's
  * Waiting   never
- * Life      constants; the widest versions are asked for when the store opens
+ * Life      constants; the widest variants are asked for when the store opens
  */
 #ifndef LOCUS_BASE_FLOATS_H
 #define LOCUS_BASE_FLOATS_H
@@ -119,16 +119,16 @@ typedef void bf16_widen_fn(float *to, const float *from, size_t n);
 /* n values to the beginning of such a row. A half word that is left over becomes 0. */
 typedef void bf16_round_fn(float *to, const float *from, size_t n, uint64_t draw);
 
-/* Both loops in version 0, 1, ... of as many instruction sets; NULL: this processor does not run
+/* Both loops in variant 0, 1, ... of as many instruction sets; NULL: this processor does not run
  * it, or there is none. All give the same, to the bit. */
-struct bf16_version {
+struct bf16_loops {
     bf16_widen_fn *widen;
     bf16_round_fn *round;
 };
-const struct bf16_version *bf16_version(unsigned version);
+const struct bf16_loops *bf16_variant(unsigned variant);
 
 /* The widest. */
-const struct bf16_version *bf16_best(void);
+const struct bf16_loops *bf16_best(void);
 
 /* A draw from what tells two roundings apart. */
 static inline uint64_t bf16_draw(uint64_t place, uint64_t number)

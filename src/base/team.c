@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How long a helper looks for more work before it sleeps: the calls of a training step follow one
+/* How long a helper spins for more work before it sleeps: the calls of a training step follow one
  * another, and to wake a thread takes longer than many of them. */
-enum { LOOK_NS = 50000 };
+enum { SPIN_NS = 50000 };
 
 struct team {
     /* The number of the run in the upper half, parts that nobody has taken in the lower. */
@@ -64,7 +64,7 @@ static void *help(void *team)
     pthread_setname_np(pthread_self(), "locus:helper");
     do {
         unsigned spins = 0;
-        for (uint64_t begin = time_now_ns(); time_now_ns() - begin < LOOK_NS; spin_wait(&spins))
+        for (uint64_t begin = time_now_ns(); time_now_ns() - begin < SPIN_NS; spin_wait(&spins))
             while (do_part(t)) begin = time_now_ns();
     } while (sleep_until_work(t));
     return NULL;

@@ -66,7 +66,7 @@ int manifest_add_table(struct manifest *m, const char *name, uint64_t rows, uint
         .optimizer = optimizer,
         .element = element,
         .stored = stored,
-        .bytes = stored == length ? row_type_words(element, length) * 4 : stored * 4};
+        .bytes = stored == length ? row_type_packed(element, length) * 4 : stored * 4};
     return m->table[m->tables++].name ? 0 : -ENOMEM;
 }
 

@@ -250,7 +250,7 @@ static void release(struct restore *r)
 
 /* What rank 0 has found, as far as it can be known before anything changes: rows that are there,
  * in tables as they are here. */
-static int look(struct restore *r)
+static int check(struct restore *r)
 {
     int rc = stages_meet(&r->stages, COLLECTIVE_STAGE, read_manifest(r));
     if (rc) return rc;
@@ -261,16 +261,16 @@ static int look(struct restore *r)
 }
 
 /* The newest one that is whole; or the one that the caller named. */
-static int look_for_whole(struct restore *r)
+static int find_whole(struct restore *r)
 {
     struct stages *s = &r->stages;
-    int rc = look(r);
+    int rc = check(r);
     while (rc == -EBADMSG && *r->name) {
         note_damage(r, s->word.text);
         if (s->is_first) stages_renew_work(s->work);
         rc = stages_meet(s, COLLECTIVE_STAGE, stages_is_rank_0(s) ? find(r) : 0);
         if (rc) return rc;
-        rc = look(r);
+        rc = check(r);
     }
     return rc;
 }
@@ -306,7 +306,7 @@ static int restore(struct restore *r)
     struct stages *s = &r->stages;
     int rc = allocate(r);
     rc = stages_flush(s, rc == 0 && stages_is_rank_0(s) ? find(r) : rc);
-    if (rc == 0) rc = look_for_whole(r);
+    if (rc == 0) rc = find_whole(r);
     if (rc == 0 && s->is_first) s->work->next_file = 0; /* they are dealt anew */
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, zero_rows(r)));
     if (rc == 0) rc = stages_meet(s, COLLECTIVE_STAGE, changing(r, take_files(r, set_rows)));
@@ -314,6 +314,17 @@ static int restore(struct restore *r)
     if (rc == 0) give_note(r);
     if (rc) return rc;
     return stages_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
+}
+
+static int try_to_restore(locus_worker *w, const char *directory, void *note, size_t *bytes)
+{
+    struct restore r = {.note = note, .note_bytes = *bytes};
+    int rc = stages_begin(&r.stages, "locus_restore", w, directory, COLLECTIVE_RESTORE);
+    if (rc) return rc;
+    rc = restore(&r);
+    release(&r);
+    if (rc == 0) *bytes = r.note_bytes;
+    return stages_end(&r.stages, rc);
 }
 
 int locus_restore(locus_worker *w, const char *directory)
@@ -324,12 +335,9 @@ int locus_restore(locus_worker *w, const char *directory)
 
 int locus_restore_with(locus_worker *w, const char *directory, void *note, size_t *bytes)
 {
+    int rc;
     if (!bytes) return error_set(-EINVAL, "locus_restore_with: `bytes` is NULL");
-    struct restore r = {.note = note, .note_bytes = *bytes};
-    int rc = stages_begin(&r.stages, "locus_restore", w, directory, COLLECTIVE_RESTORE);
-    if (rc) return rc;
-    rc = restore(&r);
-    release(&r);
-    if (rc == 0) *bytes = r.note_bytes;
-    return stages_end(&r.stages, rc);
+    do rc = try_to_restore(w, directory, note, bytes);
+    while (rc == MEETING_REPEATS);
+    return rc;
 }

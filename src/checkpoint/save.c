@@ -120,9 +120,11 @@ static int write_part(struct save *s)
 static int read_parts(const struct save *s, struct manifest *all)
 {
     int rc = describe(s, all);
-    for (int rank = 0; rank < s->stages.worker->node->size && rc == 0; rank++) {
+    const locus *n = s->stages.worker->node;
+    for (int rank = 0; rank < n->size && rc == 0; rank++) {
         struct manifest part;
         char path[SERIES_PATH];
+        if (n->cluster && cluster_has_lost(n->cluster, (unsigned)rank)) continue;
         rc = part_path(s, rank, path);
         if (rc == 0) rc = manifest_read(&part, FILES_HERE, path, NULL);
         if (rc) break;
@@ -161,19 +163,9 @@ static int save(struct save *s)
     return rc;
 }
 
-int locus_checkpoint(locus_worker *w, const char *directory)
-{
-    return locus_checkpoint_with(w, directory, NULL, 0);
-}
-
-int locus_checkpoint_with(locus_worker *w, const char *directory, const void *note, size_t bytes)
+static int try_to_save(locus_worker *w, const char *directory, const void *note, size_t bytes)
 {
     struct save s = {.note = note, .note_bytes = bytes};
-    if (bytes && !note)
-        return error_set(-EINVAL, "locus_checkpoint_with: `note` is NULL for %zu bytes", bytes);
-    if (bytes > LOCUS_NOTE_MAX)
-        return error_set(-EINVAL, "locus_checkpoint_with: a note of %zu bytes: must be at most %d",
-                         bytes, LOCUS_NOTE_MAX);
     int rc = stages_begin(&s.stages, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
     sigset_t before = oversize_begin();
@@ -181,4 +173,22 @@ int locus_checkpoint_with(locus_worker *w, const char *directory, const void *no
     oversize_end(before);
     if (rc && s.is_made && !s.is_committed) series_remove(directory, s.name);
     return stages_end(&s.stages, rc);
+}
+
+int locus_checkpoint(locus_worker *w, const char *directory)
+{
+    return locus_checkpoint_with(w, directory, NULL, 0);
+}
+
+int locus_checkpoint_with(locus_worker *w, const char *directory, const void *note, size_t bytes)
+{
+    int rc;
+    if (bytes && !note)
+        return error_set(-EINVAL, "locus_checkpoint_with: `note` is NULL for %zu bytes", bytes);
+    if (bytes > LOCUS_NOTE_MAX)
+        return error_set(-EINVAL, "locus_checkpoint_with: a note of %zu bytes: must be at most %d",
+                         bytes, LOCUS_NOTE_MAX);
+    do rc = try_to_save(w, directory, note, bytes);
+    while (rc == MEETING_REPEATS);
+    return rc;
 }

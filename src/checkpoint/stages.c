@@ -77,22 +77,22 @@ static int pull(struct walk *walk)
     return rc;
 }
 
-static int look_elsewhere(struct walk *walk, locus_key key)
+static int pull_later(struct walk *walk, locus_key key)
 {
     walk->key[walk->count++] = key;
     return walk->count == walk->capacity ? pull(walk) : 0;
 }
 
-static int look(struct walk *walk, struct row_ref ref, locus_key key)
+static int see(struct walk *walk, struct row_ref ref, locus_key key)
 {
     /* Its place among those to pull is still free. */
     float *values = walk->values + walk->count * walk->of->stored;
     directory_word w = directory_load(row_ref_word(ref));
     enum directory_state state = directory_state(w);
-    if (state == DIRECTORY_ELSEWHERE) return look_elsewhere(walk, key);
+    if (state == DIRECTORY_ELSEWHERE) return pull_later(walk, key);
     if (!row_word_is_written(ref, w)) return 0;
     if (row_read_as(ref, values, ROW_WITH_STATE) < 0)
-        return look_elsewhere(walk, key); /* it has just left */
+        return pull_later(walk, key); /* it has just left */
     return show(walk, key, values);
 }
 
@@ -104,7 +104,7 @@ static int walk_slice(struct walk *walk, const struct slice *s)
     for (uint64_t index = s->from; index < s->end && rc == 0; index++) {
         locus_key key = keyspace_key(k, s->shard, index);
         struct row_ref ref = store_row_ref(store, key);
-        if (row_ref_is_home(ref)) rc = look(walk, ref, key);
+        if (row_ref_is_home(ref)) rc = see(walk, ref, key);
     }
     return rc ? rc : pull(walk);
 }
@@ -162,6 +162,7 @@ int stages_begin(struct stages *s, const char *call, locus_worker *w, const char
     if (w->reader.depth > 0) return call_in_section(call);
     if (!directory || !*directory)
         return error_set(-EINVAL, "%s: the directory is %s", call, directory ? "empty" : "NULL");
+    s->repaired = call_repaired(w);
     rc = stages_meet(s, kind, call_flush_updates(w));
     if (rc) return stages_end(s, rc);
     s->is_first = collective_is_first(&w->node->collective, w->id);
@@ -185,6 +186,7 @@ int stages_flush(struct stages *s, int rc)
 {
     locus_worker *w = s->worker;
     if (rc == 0) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
+    if (rc == 0) rc = call_repeats(w, s->repaired);
     if (rc == 0 && s->is_first) rc = find_work(w->node);
     rc = stages_meet(s, COLLECTIVE_STAGE, rc);
     if (rc == 0) s->work = w->node->work;

@@ -48,13 +48,15 @@ struct stages {
     const char *call, *directory;
     struct checkpoint_work *work; /* the node's, from the second stage on */
     bool is_first;                /* of its node */
+    uint32_t repaired;            /* call_repaired() */
     struct word word;             /* to say, and heard at the last stage */
 };
 
 /* Waits for the caller's operations, and for all. */
 int stages_begin(struct stages *, const char *call, locus_worker *, const char *directory,
                  enum collective_kind);
-/* The second meeting: afterwards replicas are equal to main copies. */
+/* The second meeting: afterwards replicas are equal to main copies. From here on whatever fails with
+ * MEETING_REPEATS begins again. */
 int stages_flush(struct stages *, int rc);
 /* rc: the result of the caller's part, with its sentence if it failed. Returns the result of
  * all. */

@@ -128,7 +128,7 @@ static int read_rows(const struct reading *r, const struct manifest_table *t, si
     for (size_t row = 0; row < count; row++, values += t->length)
         for (uint32_t i = 0; i < t->length && rc == 0; i += MANY) {
             uint32_t n = t->length - i < MANY ? t->length - i : MANY;
-            size_t bytes = row_type_words(t->element, n) * sizeof *part;
+            size_t bytes = row_type_packed(t->element, n) * sizeof *part;
             rc = blocks_read(r->contents->blocks, part, bytes);
             bf16_best()->widen(values + i, part, n);
         }
@@ -279,7 +279,7 @@ static int append_row(struct tensors *t, const struct manifest_table *of, const 
     for (uint32_t i = 0; i < of->length && rc == 0; i += MANY) {
         uint32_t n = of->length - i < MANY ? of->length - i : MANY;
         bf16_best()->round(part, values + i, n, 0);
-        rc = append(t, part, row_type_words(of->element, n) * sizeof *part);
+        rc = append(t, part, row_type_packed(of->element, n) * sizeof *part);
     }
     return rc;
 }

@@ -23,16 +23,16 @@ static const uint64_t CALM_PAUSE_NS = 10000000;
 
 static void limit_unauthenticated(const struct acceptor *acceptor)
 {
-    struct strangers s = {.count = 0};
+    struct unauthenticated s = {.count = 0};
     for (struct channel *c = acceptor->hub->last; c; c = c->previous)
-        if (c->rank < 0 && !c->is_closed) strangers_count(&s, c, c->is_challenged);
-    struct channel *leaves = strangers_leaves(&s, acceptor->members);
+        if (c->rank < 0 && !c->is_closed) unauthenticated_add(&s, c, c->is_challenged);
+    struct channel *leaves = unauthenticated_first_to_go(&s, acceptor->members);
     if (leaves) channel_close(leaves);
 }
 
 static unsigned channels_max(const struct acceptor *acceptor)
 {
-    return 2 * (STRANGERS_MAX + acceptor->members);
+    return 2 * (UNAUTHENTICATED_MAX + acceptor->members);
 }
 
 /* Not before ending channels have ended: otherwise a flood of unauthenticated peers would fill the
@@ -50,7 +50,7 @@ static void accept_next(struct acceptor *acceptor)
 static void take_unauthenticated(struct acceptor *acceptor, nng_stream *stream)
 {
     if (acceptor->listener) limit_unauthenticated(acceptor);
-    if (acceptor->listener && channel_open(acceptor->hub, stream, time_now_ns() + STRANGERS_NS))
+    if (acceptor->listener && channel_open(acceptor->hub, stream, time_now_ns() + PROVING_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);

@@ -33,7 +33,9 @@ struct member {
     char address[ADDRESS_MAX];
     unsigned workers, peer_timeout_ms;
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
-    struct word said; /* when it arrived */
+    bool is_lost;      /* and the others have survived that */
+    bool is_repairing; /* has yet to say that it is through with that */
+    struct word said;  /* when it arrived */
 };
 
 struct members {

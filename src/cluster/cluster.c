@@ -11,6 +11,7 @@
 #include "store/keyspace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ enum { LOSS_BYTES = 320 };
 
 struct cluster {
     int rank, size;
+    bool survives;
     unsigned shards;
     double join_timeout_s, peer_timeout_s;
     struct secret secret;
@@ -39,9 +41,24 @@ struct cluster {
     bool is_lost;      /* atomic: mesh_connect looks at it, too */
     unsigned lost_rank;
     char loss[LOSS_BYTES]; /* the sentence */
+    struct {
+        uint32_t repaired; /* the last one that is over */
+        unsigned shards;   /* that are not through with it */
+        uint64_t began_ns;
+        uint64_t from_replicas, zeros; /* rows, of all losses before */
+        char loss[LOSS_BYTES];
+    } view; /* the last loss that was survived */
 };
 
 /* Losing a node. */
+
+static void describe_loss(const struct cluster *c, unsigned rank, const char *reason,
+                          char loss[LOSS_BYTES])
+{
+    bool is_known = c->agreed.address && rank < (unsigned)c->size;
+    snprintf(loss, LOSS_BYTES, "node %u (%s) %s", rank,
+             is_known ? c->agreed.address[rank] : "unknown address", reason);
+}
 
 /* The first loss counts: what follows is mostly its consequence. */
 static bool note_loss(struct cluster *c, unsigned rank, const char *reason, bool *has_reactors)
@@ -53,10 +70,7 @@ static bool note_loss(struct cluster *c, unsigned rank, const char *reason, bool
         first = c->is_telling = true;
         __atomic_store_n(&c->is_lost, true, __ATOMIC_RELEASE);
         c->lost_rank = rank;
-        const char *address = c->agreed.address && rank < (unsigned)c->size
-                                  ? c->agreed.address[rank]
-                                  : "unknown address";
-        snprintf(c->loss, sizeof c->loss, "node %u (%s) %s", rank, address, reason);
+        describe_loss(c, rank, reason, c->loss);
         /* Called before any thread can see the loss, and so before any call ends because of it.
          * From then on every call fails, even for rows that are here. */
         c->lost(c->context);
@@ -87,11 +101,12 @@ static void await_told(struct cluster *c)
 }
 
 /* If two nodes do not hear each other, only rank 0 can tell which is lost. And a node that fails to
- * start ends its links; rank 0 knows the reason. */
+ * start ends its links; rank 0 knows the reason. And whether the others go on. */
 static void lost_by_link(void *context, unsigned rank, const char *reason)
 {
     struct cluster *c = context;
-    bool is_clear = __atomic_load_n(&c->is_open, __ATOMIC_RELAXED) && !silence_is_reason(reason);
+    bool is_clear = __atomic_load_n(&c->is_open, __ATOMIC_RELAXED) && !c->survives &&
+                    !silence_is_reason(reason);
     bool comes_back = rendezvous_report_lost(c->rendezvous, (int)rank, reason);
     if (is_clear || !comes_back) lose(c, rank, reason);
 }
@@ -112,6 +127,64 @@ static void lost_by_rendezvous(void *context, int rank, const char *reason)
     struct cluster *c = context;
     if (rank == 0 && c->rank != 0) await_note(c);
     lose(c, (unsigned)rank, reason);
+}
+
+/* ---- a loss that is survived ---- */
+
+static void see_view(void *context, uint32_t view, unsigned lost, const char *reason)
+{
+    struct cluster *c = context;
+    pthread_mutex_lock(&c->mutex);
+    c->view.shards = c->shards;
+    c->view.began_ns = time_now_ns();
+    describe_loss(c, lost, reason, c->view.loss);
+    pthread_mutex_unlock(&c->mutex);
+    for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], view, lost);
+}
+
+static void report_repair(struct cluster *c)
+{
+    struct shard_counters all = {0};
+    double seconds = (double)(time_now_ns() - c->view.began_ns) / 1e9;
+    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(reactor_shard(c->reactor[s]), &all);
+    uint64_t from_replicas = all.rows_from_replicas - c->view.from_replicas;
+    uint64_t zeros = all.rows_lost - c->view.zeros;
+    fprintf(stderr,
+            "locus: %s; node %d goes on after %.3f s: of the lost rows whose home it is now, "
+            "%" PRIu64 " have the values of a replica, and %" PRIu64 " are zeros\n",
+            c->view.loss, c->rank, seconds, from_replicas, zeros);
+    c->view.from_replicas = all.rows_from_replicas;
+    c->view.zeros = all.rows_lost;
+}
+
+/* On the thread of a reactor. */
+static void note_repaired(void *context, uint32_t view)
+{
+    struct cluster *c = context;
+    pthread_mutex_lock(&c->mutex);
+    bool is_over = --c->view.shards == 0;
+    if (is_over) report_repair(c);
+    if (is_over) c->view.repaired = view;
+    pthread_mutex_unlock(&c->mutex);
+    if (is_over) rendezvous_repaired(c->rendezvous, view);
+}
+
+uint32_t cluster_view(struct cluster *c)
+{
+    return c->survives ? rendezvous_view(c->rendezvous) : 0;
+}
+
+uint32_t cluster_repaired(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    uint32_t view = c->view.repaired;
+    pthread_mutex_unlock(&c->mutex);
+    return view;
+}
+
+bool cluster_has_lost(struct cluster *c, unsigned rank)
+{
+    return c->survives && rendezvous_has_lost(c->rendezvous, rank);
 }
 
 int cluster_loss(struct cluster *c)
@@ -175,6 +248,8 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .secret = &c->secret,
         .loopback_only = stays_on_loopback(c, config),
         .lost = lost_by_rendezvous,
+        .survives = c->survives,
+        .view = see_view,
         .context = c,
     };
     int rc = rendezvous_join(&r, &c->rendezvous, &c->agreed);
@@ -212,8 +287,8 @@ static int join(struct cluster *c, const struct locus_config *config)
     return c->reactor ? 0 : error_set(-ENOMEM, "no memory for %u shards", c->shards);
 }
 
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
-                 struct cluster **out)
+int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
+                 void *context, struct cluster **out)
 {
     struct cluster *c = calloc(1, sizeof *c);
     *out = NULL;
@@ -223,6 +298,7 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     c->listener = -1;
     c->rank = config->rank;
     c->size = config->size;
+    c->survives = survives;
     c->join_timeout_s = config->join_timeout_s;
     c->lost = lost;
     c->context = context;
@@ -283,6 +359,7 @@ static int open_reactors(struct cluster *c, const struct node_plan *plan, const 
             .yields = cluster_shares_cores(c),
             .completed = plan->completed,
             .lost = lost_by_link,
+            .repaired = c->survives ? note_repaired : NULL,
             .context = c,
         };
         if (rc) {

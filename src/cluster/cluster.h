@@ -24,9 +24,10 @@ struct cluster;
 /* Joins as config->rank of config->size (at least 2); the configuration is complete (plan.h).
  * Returns 0, or an error as in rendezvous.h and mesh.h, with the sentence in locus_error(). If a
  * node is lost, `lost` is called once, before any call here reports the loss: on any thread; it
- * must not wait, nor call anything here. */
-int cluster_join(const struct locus_config *, void (*lost)(void *context), void *context,
-                 struct cluster **out);
+ * must not wait, nor call anything here. `survives`: the loss of another node than rank 0 is none
+ * to those that are left, unless two are lost at once. */
+int cluster_join(const struct locus_config *, bool survives, void (*lost)(void *context),
+                 void *context, struct cluster **out);
 unsigned cluster_shards(const struct cluster *);
 
 /* Starts the reactors on the plan's store, and waits until all nodes have. */
@@ -43,6 +44,12 @@ int cluster_agree(void *cluster, const struct meeting *, struct word *);
 /* All our workers have closed: we count as arrived at every barrier, until a worker opens again and
  * rank 0 knows that. 0 or -ECONNRESET. */
 int cluster_absent(struct cluster *, bool absent);
+
+/* Of a cluster that survives: the last loss that has been heard of, counted from 1, and the last one
+ * whose repair is over on this node; 0: none. And is that node lost? */
+uint32_t cluster_view(struct cluster *);
+uint32_t cluster_repaired(struct cluster *);
+bool cluster_has_lost(struct cluster *, unsigned rank);
 
 /* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
 int cluster_leave(struct cluster *);

@@ -18,7 +18,7 @@ static const struct {
     [COLLECTIVE_SUM] = {"locus_sum", false, false},
     [COLLECTIVE_QUIESCE] = {"locus_quiesce", false, false},
     [COLLECTIVE_UPDATES] = {"locus_quiesce", true, false},
-    [COLLECTIVE_COPIES] = {"locus_quiesce (second part)", false, false},
+    [COLLECTIVE_REPLICAS] = {"locus_quiesce (second part)", false, false},
     [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true},
     [COLLECTIVE_RESTORE] = {"locus_restore", true, true},
     [COLLECTIVE_STAGE] = {"a stage of locus_checkpoint or locus_restore", true, true},
@@ -66,7 +66,7 @@ static bool all_are_there(const struct collective *c)
 
 static void complete(struct collective *c, int result, const struct word *answer)
 {
-    c->goes_on = kinds[c->kind].goes_on && result == 0;
+    c->goes_on = meeting_goes_on(kinds[c->kind].goes_on, result);
     c->answer = *answer;
     for (unsigned i = 0; i < c->workers; i++)
         if (c->place[i] == PLACE_ARRIVED) c->place[i] = PLACE_OPEN;

@@ -29,9 +29,9 @@ enum collective_kind {
     COLLECTIVE_NONE,
     COLLECTIVE_BARRIER,
     COLLECTIVE_SUM,
-    COLLECTIVE_QUIESCE, /* where one meeting is enough */
-    COLLECTIVE_UPDATES, /* the first of two, */
-    COLLECTIVE_COPIES,  /*   and the second */
+    COLLECTIVE_QUIESCE,  /* where one meeting is enough */
+    COLLECTIVE_UPDATES,  /* the first of two, */
+    COLLECTIVE_REPLICAS, /*   and the second */
     /* The first of several, which fail if all workers of a node have closed. */
     COLLECTIVE_CHECKPOINT,
     COLLECTIVE_RESTORE,

@@ -50,7 +50,7 @@ static void lose_rank_0(struct rendezvous *r, const char *reason)
     snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
     if (absence_ns) {
         lose(r, r->rank, absence); /* we were given up, not they */
-    } else if (r->phase == RUNNING && r->size > 2 && silence_is_reason(reason)) {
+    } else if (r->phase == RUNNING && r->living > 2 && silence_is_reason(reason)) {
         /* The links to the others are silent, too, within a heartbeat, or they are not. */
         r->clear_ns = time_now_ns() + silence_beat_ns(r->hub.timeout_ns) * 6 / 5;
         snprintf(r->lost_reason, sizeof r->lost_reason, "%s", reason);
@@ -63,7 +63,7 @@ static void lose_rank_0(struct rendezvous *r, const char *reason)
 /* Who finds all others silent was cut off itself. */
 static void clear_up(struct rendezvous *r)
 {
-    unsigned others = 0, most = r->size - 2; /* beside us and rank 0 */
+    unsigned others = 0, most = r->living - 2; /* beside us and rank 0 */
     char reason[MESSAGE_TEXT_MAX];
     for (unsigned i = 0; i < r->silent_count; i++) others += r->silent[i] != 0;
     if (most >= MEMBER_SILENT_MAX) most = MEMBER_SILENT_MAX - 1;
@@ -289,6 +289,26 @@ static bool on_lost(struct rendezvous *r, struct message_reader *reader)
     return true;
 }
 
+/* The next one comes when all have answered this one. What was reported until now is decided. */
+static bool on_view(struct rendezvous *r, struct message_reader *reader)
+{
+    uint32_t number = message_get_u32(reader), rank = message_get_u32(reader);
+    bool is_due = (r->phase == RUNNING || r->phase == LEAVING) && r->seen &&
+                  r->view.number == r->view.repaired && number == r->view.number + 1;
+    if (!is_due || rank == 0 || rank >= r->size || rank == r->rank || r->is_lost[rank])
+        return false;
+    r->view.number = number;
+    r->view.lost = rank;
+    message_get_text(reader, r->view.reason, sizeof r->view.reason);
+    r->is_lost[rank] = true;
+    r->living--;
+    r->has_reported = r->has_reported_failure = false;
+    for (unsigned i = 0; i < r->silent_count; i++)
+        if (r->silent[i] == rank) r->silent[i] = r->silent[--r->silent_count];
+    hub_note(&r->hub);
+    return message_read_all(reader);
+}
+
 static bool on_other_version(struct rendezvous *r, unsigned version)
 {
     if (r->phase != GREETED) return false;
@@ -317,6 +337,7 @@ static bool take_message(struct rendezvous *r, const struct message_header *head
     case MESSAGE_WAITING: return on_waiting(r, &reader);
     case MESSAGE_LEFT: return on_left(r, &reader);
     case MESSAGE_LOST: return on_lost(r, &reader);
+    case MESSAGE_VIEW: return on_view(r, &reader);
     default: return false;
     }
 }
@@ -330,7 +351,15 @@ static void on_message(void *context, struct channel *c, const struct message_he
     on_ended(r, c, -EPROTO, "sent a message that makes no sense");
 }
 
-/* The callback runs without the lock: it may take locks of its own, under which others call us. */
+static void tell_view(struct rendezvous *r)
+{
+    r->view.told = r->view.number; /* which stays until it is answered */
+    hub_unlock(&r->hub);
+    r->seen(r->context, r->view.number, r->view.lost, r->view.reason);
+    hub_lock(&r->hub);
+}
+
+/* Callbacks run without the lock: they may take locks of their own, under which others call us. */
 static uint64_t on_tick(void *context, uint64_t now_ns)
 {
     struct rendezvous *r = context;
@@ -342,6 +371,8 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
         hub_unlock(&r->hub);
         r->lost(r->context, (int)r->lost_rank, r->lost_reason);
         hub_lock(&r->hub);
+    } else if (r->view.number != r->view.told && r->phase != LOST && r->may_tell) {
+        tell_view(r);
     }
     return HUB_NEVER;
 }

@@ -39,6 +39,8 @@ struct rendezvous {
     struct server *server; /* on rank 0 */
     enum member_phase phase;
     unsigned rank, size;
+    unsigned living; /* members that were not lost */
+    bool *is_lost;   /* [size] */
     struct rendezvous_address address;
     struct channel *channel; /* to rank 0; NULL: none */
     struct secret secret;
@@ -67,7 +69,13 @@ struct rendezvous {
     unsigned lost_rank;
     char lost_reason[MESSAGE_TEXT_MAX];
     bool may_tell, has_told; /* the callback */
+    struct {
+        uint32_t number, told, repaired; /* the last that came, was told, was answered */
+        unsigned lost;
+        char reason[MESSAGE_TEXT_MAX];
+    } view;
     void (*lost)(void *context, int rank, const char *reason);
+    void (*seen)(void *context, uint32_t view, unsigned lost, const char *reason);
     void *context;
 };
 

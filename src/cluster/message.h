@@ -20,7 +20,10 @@
  *                         <-      PRESENT: somebody does again: between two barriers that belong
  *                                 together it comes after the second
  *      REPORT             ->      a link to that rank ended, say
- *                         <-      LOST, once, to all: the cluster has failed
+ *                         <-      LOST, once, to all: the cluster has failed; or, if it survives
+ *                                 that, LOST to the lost one alone, and to all others
+ *                         <-      VIEW: it is no member any more
+ *      REPAIRED           ->      what it had is with others now, as far as this node is concerned
  *      LEAVE              ->
  *                         <-      LEFT, when all leave
  *      HEARTBEAT          ->  <-  when there was nothing else to say for a while
@@ -48,6 +51,7 @@
 #include "net/address.h"
 #include "locus.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,6 +73,10 @@ struct rendezvous_config {
      * ...". Called at most once, only after a successful join, from a thread of the rendezvous;
      * must not wait and must not call back. */
     void (*lost)(void *context, int rank, const char *reason);
+    /* The cluster survives the loss of a member. Likewise, but for each such loss: that is view
+     * `number` (1, 2, ...). The next one comes after rendezvous_repaired(), or `lost` does. */
+    bool survives;
+    void (*view)(void *context, uint32_t number, unsigned lost, const char *reason);
     void *context;
 };
 
@@ -90,8 +98,8 @@ struct rendezvous_cluster {
  *
  * A word is a failure (a negative errno and its sentence), or a text, or numbers, or nothing. The
  * answer is the failure of the lowest rank that has failed; if no node has, the text of the lowest
- * that said one, and the sums of the numbers, by rank: the same bits in every run. So a step of all
- * nodes succeeds either on all of them or on none.
+ * that said one, and the sums of the numbers, by rank: the same bits in every run. So what
+ * all nodes do together succeeds on all of them or on none.
  */
 enum { WORD_TEXT_BYTES = 512 };
 
@@ -102,14 +110,24 @@ struct word {
     double number[LOCUS_SUM_MAX];
 };
 
+/* What no call of the system fails with. */
+enum { MEETING_REPEATS = -ERESTART };
+
 struct meeting {
     const char *name; /* appears in messages */
     /* if no node failed, all nodes that come to this barrier come to the next one, too, and no node
-     * that is absent now is back before that */
+     * that is absent now is back before that. If a member is lost in between, the next one fails
+     * with MEETING_REPEATS: all begin again with the first */
     bool goes_on;
     /* a node that is absent or leaves does not count as arrived: the barrier fails */
     bool needs_all;
 };
+
+/* After a meeting with that result: do all come to another one that belongs to it? */
+static inline bool meeting_goes_on(bool goes_on, int rc)
+{
+    return rc == MEETING_REPEATS || (goes_on && rc == 0);
+}
 
 /* Adds the word of another node to the answer. */
 static inline void word_add(struct word *answer, const struct word *said)
@@ -125,7 +143,7 @@ static inline void word_add(struct word *answer, const struct word *said)
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    MESSAGE_VERSION = 12,
+    MESSAGE_VERSION = 13,
     MESSAGE_HEADER_BYTES = 12,
     MESSAGE_MAX = 1 << 20,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */
@@ -159,7 +177,9 @@ enum message_type {
     MESSAGE_LOST,   /* rank (4), the reason */
     /* 1 or 0 (4): from now on count me as arrived at every barrier; no longer */
     MESSAGE_ABSENT,
-    MESSAGE_PRESENT, /* the answer to 0, when no barrier under way needs another one */
+    MESSAGE_PRESENT,  /* the answer to 0, when no barrier under way needs another one */
+    MESSAGE_VIEW,     /* number (4), the lost rank (4), the reason */
+    MESSAGE_REPAIRED, /* number (4) */
 };
 
 /* ---- writing ---- */

@@ -182,11 +182,15 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
     if (!r) return NULL;
     r->rank = (unsigned)c->node.rank;
     r->size = (unsigned)c->node.size;
+    r->living = r->size;
     r->lost = c->lost;
+    r->seen = c->survives ? c->view : NULL;
     r->context = c->context;
     r->cluster.address = calloc(r->size, sizeof *r->cluster.address);
     r->cluster.workers = calloc(r->size, sizeof *r->cluster.workers);
-    if (r->cluster.address && r->cluster.workers && secret_copy(&r->secret, c->secret) == 0)
+    r->is_lost = calloc(r->size, sizeof *r->is_lost);
+    if (r->cluster.address && r->cluster.workers && r->is_lost &&
+        secret_copy(&r->secret, c->secret) == 0)
         return r;
     rendezvous_free(r);
     return NULL;
@@ -318,7 +322,7 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
               "a node was reported as lost whose rank does not exist");
     hub_lock(&r->hub);
     bool is_heard = !r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING);
-    if (is_heard && is_news(r, (unsigned)rank, reason)) {
+    if (is_heard && !r->is_lost[rank] && is_news(r, (unsigned)rank, reason)) {
         struct message *m = message_new(MESSAGE_REPORT);
         message_put_u32(m, (uint32_t)rank);
         message_put_text(m, reason);
@@ -328,6 +332,35 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
     bool is_known = !r->is_stopped && r->phase == LOST; /* `lost` was called, or is about to be */
     hub_unlock(&r->hub);
     return is_heard || is_known;
+}
+
+void rendezvous_repaired(struct rendezvous *r, uint32_t view)
+{
+    struct message *m = message_new(MESSAGE_REPAIRED);
+    message_put_u32(m, view);
+    hub_lock(&r->hub);
+    r->view.repaired = view;
+    if (r->is_stopped)
+        message_let_go(m);
+    else
+        member_send(r, message_done(m));
+    hub_unlock(&r->hub);
+}
+
+uint32_t rendezvous_view(struct rendezvous *r)
+{
+    hub_lock(&r->hub);
+    uint32_t view = r->view.number;
+    hub_unlock(&r->hub);
+    return view;
+}
+
+bool rendezvous_has_lost(struct rendezvous *r, unsigned rank)
+{
+    hub_lock(&r->hub);
+    bool is_lost = r->is_lost[rank];
+    hub_unlock(&r->hub);
+    return is_lost;
 }
 
 /* ---- leaving ---- */
@@ -395,5 +428,6 @@ void rendezvous_free(struct rendezvous *r)
     secret_forget(&r->secret);
     free(r->cluster.address);
     free(r->cluster.workers);
+    free(r->is_lost);
     free(r);
 }

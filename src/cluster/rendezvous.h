@@ -60,6 +60,12 @@ int rendezvous_present(struct rendezvous *);
  * before; if the reason is silence, with the rank that most nodes accuse (server.h). false: it is
  * too late to tell, and `lost` will not be called. */
 bool rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
+/* Of a cluster that survives: what the lost node of that view had is with others now, as far as
+ * this node is concerned. Any thread, never waits. */
+void rendezvous_repaired(struct rendezvous *, uint32_t view);
+/* The last view that has come; 0: no member was lost. And is that one? Any thread. */
+uint32_t rendezvous_view(struct rendezvous *);
+bool rendezvous_has_lost(struct rendezvous *, unsigned rank);
 /* Waits after a report, for as long as rank 0 may take to decide which node was lost. */
 void rendezvous_await_verdict(struct rendezvous *);
 

@@ -28,6 +28,9 @@ struct server {
     struct verdict verdict;
     enum state state; /* once the admission is complete */
     unsigned arrived, absent, leaving;
+    bool survives, is_open;   /* a barrier was released: the first is that all have opened */
+    uint32_t view, met_view;  /* counts the losses survived; those before the last barrier */
+    unsigned lost, repairing; /* members */
 
     struct reminder barrier, leave;
     unsigned barrier_rank; /* who came first */
@@ -73,6 +76,14 @@ void verdict_accuse(struct verdict *v, unsigned accuser, unsigned accused, const
     snprintf(a->reason, sizeof a->reason, "%s", reason);
 }
 
+void verdict_forget(struct verdict *v, unsigned rank)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < v->count; i++)
+        if (v->said[i].accuser != rank && v->said[i].accused != rank) v->said[kept++] = v->said[i];
+    v->count = kept;
+}
+
 /* The first accusation of the node that most accuse; of several, of the one with the highest rank.
  */
 static const struct accusation *gravest(const struct verdict *v)
@@ -103,61 +114,11 @@ unsigned verdict_pick(struct verdict *v, unsigned nodes, char reason[VERDICT_REA
                  a->accuser);
     else
         snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as node %u says", a->reason, a->accuser);
-    v->count = 0;
+    verdict_forget(v, accused);
     return accused;
 }
 
-/* ---- losing a member ---- */
-
-static void lose(struct server *s, unsigned rank, const char *reason)
-{
-    admission_lose(&s->admission, rank, reason);
-    if (!is_running(s)) return;
-    s->state = LOST;
-    struct message *m = message_new(MESSAGE_LOST);
-    message_put_u32(m, rank);
-    message_put_text(m, reason);
-    members_send_some(&s->members, NULL, message_done(m));
-    /* The lost node may be stopped: it finds the message when it runs again; the server does not
-     * wait for that. */
-    s->members.member[rank].channel = NULL;
-    members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
-}
-
-/* If others find it silent, too, they say so within little more than a heartbeat. */
-static void accuse(struct server *s, unsigned accuser, unsigned rank, const char *reason)
-{
-    uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
-    verdict_accuse(&s->verdict, accuser, rank, reason, time_now_ns() + wait_ns);
-    hub_note(&s->hub);
-}
-
-static void on_ended(void *context, struct channel *c, int rc, const char *reason)
-{
-    struct server *s = context;
-    (void)rc;
-    if (c->rank < 0 || s->members.member[c->rank].channel != c) return;
-    s->members.member[c->rank].channel = NULL;
-    /* Members that end their connections after we did not run gave us up, and rightly so. */
-    uint64_t absence_ns = hub_absence(&s->hub);
-    char absence[MESSAGE_TEXT_MAX];
-    snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
-    if (absence_ns)
-        lose(s, 0, absence);
-    else if (is_running(s) && silence_is_reason(reason))
-        accuse(s, 0, (unsigned)c->rank, reason); /* or was it rank 0 that was cut off? */
-    else
-        lose(s, (unsigned)c->rank, reason);
-}
-
-/* It sent what a node of locus does not send. */
-static void reject(struct server *s, struct channel *c)
-{
-    on_ended(s, c, -EPROTO, "sent a message that makes no sense");
-    channel_close(c);
-}
-
-/* ---- barriers, leaving, reports ---- */
+/* ---- barriers, leaving ---- */
 
 static bool has_arrived(const struct member *m)
 {
@@ -176,7 +137,7 @@ static void let_come_back(struct server *s, struct member *m)
     m->is_coming_back = s->goes_on;
     if (s->goes_on) return;
     set_absent(s, m, false);
-    channel_send(m->channel, message_done(message_new(MESSAGE_PRESENT)));
+    members_send_one(m, message_done(message_new(MESSAGE_PRESENT)));
 }
 
 /* A barrier that needs all fails by a node that is away. */
@@ -191,20 +152,30 @@ static void miss_who_is_away(const struct server *s, struct word *answer)
     word_add(answer, &missed);
 }
 
+/* A member was lost between two barriers that belong together: whatever was done there is void. */
+static bool must_repeat(const struct server *s)
+{
+    return s->goes_on && s->view != s->met_view;
+}
+
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
 static void release_if_all_are_there(struct server *s)
 {
-    if (s->arrived == 0 || s->arrived + s->absent + s->leaving < s->members.size) return;
+    unsigned there = s->arrived + s->absent + s->leaving;
+    if (s->arrived == 0 || there < s->members.size - s->lost) return;
+    s->is_open = true;
     struct message *m = message_new(MESSAGE_RELEASE);
     struct word answer = s->fault;
+    if (must_repeat(s)) answer = (struct word){MEETING_REPEATS, .text = "a node was lost"};
     for (unsigned rank = 0; rank < s->members.size; rank++)
         if (s->members.member[rank].has_arrived) word_add(&answer, &s->members.member[rank].said);
     miss_who_is_away(s, &answer);
+    s->met_view = s->view;
     message_put_word(m, &answer);
     members_send_some(&s->members, has_arrived, message_done(m));
     for (unsigned rank = 0; rank < s->members.size; rank++)
         s->members.member[rank].has_arrived = false;
-    s->goes_on = s->barrier_flags & MESSAGE_GOES_ON && answer.rc == 0;
+    s->goes_on = meeting_goes_on(s->barrier_flags & MESSAGE_GOES_ON, answer.rc);
     s->arrived = 0;
     s->fault = (struct word){.rc = 0};
     s->barrier.since_ns = 0;
@@ -276,12 +247,111 @@ static bool on_leave(struct server *s, unsigned rank, const struct message_reade
     m->is_leaving = true;
     s->leaving++;
     waiting_begin(&s->leave);
-    if (s->leaving == s->members.size)
+    if (s->leaving == s->members.size - s->lost)
         let_all_leave(s);
     else
         release_if_all_are_there(s);
     return true;
 }
+
+/* ---- losing a member ---- */
+
+static struct message *lost_message(unsigned rank, const char *reason)
+{
+    struct message *m = message_new(MESSAGE_LOST);
+    message_put_u32(m, rank);
+    message_put_text(m, reason);
+    return message_done(m);
+}
+
+/* Rank 0 judges: a part of the cluster without it never goes on, so there is one at most. */
+static bool may_survive(const struct server *s, unsigned rank)
+{
+    return s->survives && s->is_open && rank != 0 && s->repairing == 0 && s->leaving == 0;
+}
+
+/* Whether it had arrived or not: its word counts only where it was released. */
+static void take_back(struct server *s, struct member *m)
+{
+    s->arrived -= m->has_arrived;
+    m->has_arrived = false;
+    set_absent(s, m, false);
+    if (s->arrived > 0) return;
+    s->fault = (struct word){.rc = 0};
+    s->barrier.since_ns = 0;
+}
+
+static void survive(struct server *s, unsigned rank, const char *reason)
+{
+    struct member *lost = &s->members.member[rank];
+    members_send_one(lost, lost_message(rank, reason));
+    lost->channel = NULL;
+    lost->is_lost = true;
+    s->lost++;
+    verdict_forget(&s->verdict, rank);
+    take_back(s, lost);
+    struct message *m = message_new(MESSAGE_VIEW);
+    message_put_u32(m, ++s->view);
+    message_put_u32(m, rank);
+    message_put_text(m, reason);
+    members_send_some(&s->members, NULL, message_done(m));
+    s->repairing = s->members.size - s->lost;
+    for (unsigned i = 0; i < s->members.size; i++)
+        s->members.member[i].is_repairing = !s->members.member[i].is_lost;
+    release_if_all_are_there(s);
+}
+
+static void lose(struct server *s, unsigned rank, const char *reason)
+{
+    admission_lose(&s->admission, rank, reason);
+    if (!is_running(s) || s->members.member[rank].is_lost) return;
+    if (may_survive(s, rank)) {
+        survive(s, rank, reason);
+        return;
+    }
+    s->state = LOST;
+    members_send_some(&s->members, NULL, lost_message(rank, reason));
+    /* The lost node may be stopped: it finds the message when it runs again; the server does not
+     * wait for that. */
+    s->members.member[rank].channel = NULL;
+    members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
+}
+
+/* If others find it silent, too, they say so within little more than a heartbeat. */
+static void accuse(struct server *s, unsigned accuser, unsigned rank, const char *reason)
+{
+    uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
+    if (s->members.member[rank].is_lost) return;
+    verdict_accuse(&s->verdict, accuser, rank, reason, time_now_ns() + wait_ns);
+    hub_note(&s->hub);
+}
+
+static void on_ended(void *context, struct channel *c, int rc, const char *reason)
+{
+    struct server *s = context;
+    (void)rc;
+    if (c->rank < 0 || s->members.member[c->rank].channel != c) return;
+    s->members.member[c->rank].channel = NULL;
+    /* Members that end their connections after we did not run gave us up, and rightly so. */
+    uint64_t absence_ns = hub_absence(&s->hub);
+    char absence[MESSAGE_TEXT_MAX];
+    snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
+    if (absence_ns)
+        lose(s, 0, absence);
+    else if (is_running(s) && silence_is_reason(reason))
+        accuse(s, 0, (unsigned)c->rank, reason); /* or was it rank 0 that was cut off? */
+    else
+        lose(s, (unsigned)c->rank, reason);
+}
+
+/* It sent what a node of locus does not send. */
+static void reject(struct server *s, struct channel *c)
+{
+    on_ended(s, c, -EPROTO, "sent a message that makes no sense");
+    channel_close(c);
+}
+
+/* ---- what members say ---- */
 
 /* A node that was not heard for long was cut off itself, and found all others silent. */
 static bool is_credible(struct server *s, unsigned accuser)
@@ -302,8 +372,9 @@ static void judge(struct server *s, uint64_t now_ns, uint64_t *due_ns)
         if (at_ns < *due_ns) *due_ns = at_ns;
         return;
     }
-    unsigned rank = verdict_pick(&s->verdict, s->members.size, reason);
+    unsigned rank = verdict_pick(&s->verdict, s->members.size - s->lost, reason);
     lose(s, rank, reason);
+    hub_note(&s->hub); /* others may still be accused */
 }
 
 static bool on_report(struct server *s, unsigned accuser, struct message_reader *r)
@@ -320,6 +391,16 @@ static bool on_report(struct server *s, unsigned accuser, struct message_reader 
     return true;
 }
 
+static bool on_repaired(struct server *s, unsigned rank, struct message_reader *r)
+{
+    struct member *m = &s->members.member[rank];
+    uint32_t number = message_get_u32(r);
+    if (!message_read_all(r) || number != s->view || !m->is_repairing) return false;
+    m->is_repairing = false;
+    s->repairing--;
+    return true;
+}
+
 static bool on_message_of_member(struct server *s, unsigned rank,
                                  const struct message_header *header, const void *body)
 {
@@ -330,6 +411,7 @@ static bool on_message_of_member(struct server *s, unsigned rank,
     case MESSAGE_ABSENT: return on_absent(s, rank, &r);
     case MESSAGE_LEAVE: return on_leave(s, rank, &r);
     case MESSAGE_REPORT: return on_report(s, rank, &r);
+    case MESSAGE_REPAIRED: return on_repaired(s, rank, &r);
     default: return false;
     }
 }
@@ -351,7 +433,7 @@ static void on_message(void *context, struct channel *c, const struct message_he
 
 static bool has_not_arrived(const struct member *m)
 {
-    return !m->has_arrived && !m->is_absent && !m->is_leaving;
+    return !m->has_arrived && !m->is_absent && !m->is_leaving && !m->is_lost;
 }
 
 static bool leaves(const struct member *m)
@@ -361,7 +443,7 @@ static bool leaves(const struct member *m)
 
 static bool does_not_leave(const struct member *m)
 {
-    return !m->is_leaving;
+    return !m->is_leaving && !m->is_lost;
 }
 
 /* To those who wait. */
@@ -412,6 +494,7 @@ static struct server *new_server(const struct rendezvous_config *c,
     s->admission.members = &s->members;
     s->admission.acceptor = &s->acceptor;
     s->members.size = size;
+    s->survives = c->survives;
     s->members.member = calloc(size, sizeof *s->members.member);
     int rc = s->members.member ? acceptor_init(&s->acceptor, &s->hub, size) : -ENOMEM;
     if (rc == 0) rc = admission_init(&s->admission, c, a, deadline_ns);

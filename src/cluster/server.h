@@ -30,8 +30,9 @@ void server_stop(struct server *);
  * first accusation rank 0 waits for the time of a heartbeat. Then it gives up the node that most
  * nodes accuse; of several the one with the highest rank. So all nodes name the same one.
  *
- * All zero at first; verdict_accuse, and when verdict_due_ns has come verdict_pick, which empties
- * it. Accusations beyond VERDICT_MAX change nothing.
+ * All zero at first; verdict_accuse, and when verdict_due_ns has come verdict_pick. What is said of
+ * a node that is lost, or by it, is forgotten; what else was said is judged at once, if anybody goes
+ * on. Accusations beyond VERDICT_MAX change nothing.
  */
 enum { VERDICT_MAX = 1024, VERDICT_REASON_BYTES = 192 };
 
@@ -56,6 +57,7 @@ static inline uint64_t verdict_due_ns(const struct verdict *v)
 
 #define VERDICT_CUT_OFF "was cut off: it found all other nodes silent"
 
+void verdict_forget(struct verdict *, unsigned rank);
 /* The node that is lost, of so many, and why: "was silent for 10 s, as 2 nodes say". */
 unsigned verdict_pick(struct verdict *, unsigned nodes, char reason[VERDICT_REASON_BYTES]);
 

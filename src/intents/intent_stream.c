@@ -41,7 +41,7 @@ static struct intent_chunk *new_chunk(void)
     return c;
 }
 
-struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *life)
+struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *opening)
 {
     int bits = 0;
     while (bits < SET_BITS_MAX && ((uint64_t)WANTS_A_SET << bits) < keys) bits++;
@@ -57,8 +57,8 @@ struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *life)
     }
     memset(wants, 0, bytes);
     *s = (struct intent_stream){.worker = worker,
-                                .life = __atomic_load_n(life, __ATOMIC_RELAXED),
-                                .last_life = life,
+                                .opening = __atomic_load_n(opening, __ATOMIC_RELAXED),
+                                .last_opening = opening,
                                 .wants = wants,
                                 .set_bits = (unsigned)bits,
                                 .writing = c,
@@ -234,7 +234,7 @@ void stream_close(struct intent_stream *s, bool ends_worker)
 {
     /* Without memory for the part, the intents end by their clocks. */
     if (ends_worker && begin_part(s, PART_END_OF_WORKER)) stream_publish(s);
-    if (ends_worker) __atomic_fetch_add(s->last_life, 1, __ATOMIC_RELAXED);
+    if (ends_worker) __atomic_fetch_add(s->last_opening, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&s->closed, 1, __ATOMIC_RELEASE);
 }
 

@@ -41,8 +41,8 @@ struct intent_wants {
 struct intent_stream {
     struct intent_stream *next; /* of the shard's, of this worker */
     unsigned worker;
-    uint32_t life;              /* of the worker: another number each time that it opens */
-    uint32_t *last_life;        /* atomic: the note's */
+    uint32_t opening;           /* of the worker: another number each time */
+    uint32_t *last_opening;     /* atomic: that of now */
     struct intent_wants *wants; /* [2^set_bits] */
     unsigned set_bits;
     uint32_t is_used; /* atomic: a want was ever placed there */
@@ -69,9 +69,9 @@ struct intent_stream {
 
 /* ---- the writer ---- */
 
-/* `keys`: of the shard. `life`: the worker's, atomic; it outlives the stream. Returns NULL if there
- * is no memory. */
-struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *life);
+/* `keys`: of the shard. `opening`: the worker's, atomic; it outlives the stream. NULL: no
+ * memory. */
+struct intent_stream *stream_new(unsigned worker, uint64_t keys, uint32_t *opening);
 /* The worker's own stream is closed after its loaders'; all intents of the worker end with it. */
 void stream_close(struct intent_stream *, bool ends_worker);
 /* As the end of an intent: the node no longer keeps the keys, nor will it. */

@@ -36,7 +36,7 @@ static locus_clock wanted_until(const struct worker_intents *w, uint64_t index, 
 
 struct intent_stream *intents_open_stream(struct intents *all, unsigned worker)
 {
-    struct intent_stream *s = stream_new(worker, all->keys, &all->note[worker].life);
+    struct intent_stream *s = stream_new(worker, all->keys, &all->announced[worker].opening);
     if (!s) return NULL;
     s->next = __atomic_load_n(&all->arrived, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all->arrived, &s->next, s, true, __ATOMIC_RELEASE,
@@ -47,18 +47,18 @@ struct intent_stream *intents_open_stream(struct intents *all, unsigned worker)
 
 locus_clock intents_lookahead(const struct intents *all, unsigned worker)
 {
-    return __atomic_load_n(&all->note[worker].lookahead, __ATOMIC_RELAXED);
+    return __atomic_load_n(&all->announced[worker].lookahead, __ATOMIC_RELAXED);
 }
 
 bool intents_published(struct intents *all, unsigned worker, locus_clock start, locus_clock now)
 {
-    struct intent_note *note = &all->note[worker];
+    struct announced *said = &all->announced[worker];
     /* An exchange, so that the keys are visible before we read what the shard has announced: the
      * shard looks at the streams once more after announcing that it sleeps. */
-    locus_clock lookahead = __atomic_fetch_add(&note->lookahead, 0, __ATOMIC_SEQ_CST);
+    locus_clock lookahead = __atomic_fetch_add(&said->lookahead, 0, __ATOMIC_SEQ_CST);
     if (start - now < lookahead) return true;
-    locus_clock at = start - lookahead + 1, due = __atomic_load_n(&note->due, __ATOMIC_RELAXED);
-    while (at < due && !__atomic_compare_exchange_n(&note->due, &due, at, true, __ATOMIC_SEQ_CST,
+    locus_clock at = start - lookahead + 1, due = __atomic_load_n(&said->due, __ATOMIC_RELAXED);
+    while (at < due && !__atomic_compare_exchange_n(&said->due, &due, at, true, __ATOMIC_SEQ_CST,
                                                     __ATOMIC_RELAXED)) {
     }
     /* If a loader signals, the worker may have passed that clock meanwhile and found nothing
@@ -71,7 +71,7 @@ bool intents_advanced(const struct intents *all, unsigned worker, locus_clock no
     /* Sequentially consistent, like the worker's store of its clock just before: either the worker
      * sees what the shard wants, or the shard sees the clock before it sleeps. (No instruction on
      * x86.) */
-    return now >= __atomic_load_n(&all->note[worker].due, __ATOMIC_SEQ_CST);
+    return now >= __atomic_load_n(&all->announced[worker].due, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the shard: batches ---- */
@@ -377,13 +377,13 @@ static void welcome(struct intents *all)
 }
 
 /* A worker's loaders have closed before it, and what they signaled belongs to the worker. Streams
- * of its next life come after all of these in the list: none of them was read yet. */
-static void end_life(struct intents *all, struct intent_stream *ended, struct run *run)
+ * of its next opening come after all of these in the list: none of them was read yet. */
+static void end_opening(struct intents *all, struct intent_stream *ended, struct run *run)
 {
     welcome(all); /* a loader may have come and gone since this turn began */
     struct worker_intents *w = &all->worker[ended->worker];
     for (struct intent_stream *s = w->stream; s; s = s->next) {
-        if (s->life != ended->life) continue;
+        if (s->opening != ended->opening) continue;
         if (s != ended) drop_parts(all, s, run);
         s->has_ended = true;
     }
@@ -407,7 +407,7 @@ static void read_stream(struct intents *all, struct intent_stream *s, struct run
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
         if (r.kind == PART_END_OF_WORKER)
-            end_life(all, s, run);
+            end_opening(all, s, run);
         else if (r.count > 0)
             heed(all, s, &r, run);
     }
@@ -492,13 +492,13 @@ static void begin_all(struct intents *all, struct run *run)
 static void finish(struct intents *all, unsigned worker, struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
-    struct intent_note *note = &all->note[worker];
+    struct announced *said = &all->announced[worker];
     locus_clock lookahead = w->lookahead;
     end_due(w, clock_of(all, worker), run);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - lookahead + 1 < due) due = start - lookahead + 1;
-    publish(&note->lookahead, lookahead);
-    publish(&note->due, due);
+    publish(&said->lookahead, lookahead);
+    publish(&said->due, due);
 }
 
 void intents_turn(struct intents *all, intents_hear *hear, void *context)
@@ -522,7 +522,7 @@ bool intents_have_news(const struct intents *all)
     /* As in intents_advanced(), from the other side. */
     for (unsigned worker = 0; worker < all->workers; worker++)
         if (__atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >=
-            __atomic_load_n(&all->note[worker].due, __ATOMIC_RELAXED))
+            __atomic_load_n(&all->announced[worker].due, __ATOMIC_RELAXED))
             return true;
     return false;
 }
@@ -535,12 +535,12 @@ int intents_init(struct intents *all, uint64_t keys, unsigned workers,
     *all =
         (struct intents){.keys = keys, .workers = workers, .clock = clock, .node_keys = node_keys};
     all->worker = calloc(workers, sizeof *all->worker);
-    all->note = calloc(workers, sizeof *all->note);
-    if (!all->worker || !all->note) {
+    all->announced = calloc(workers, sizeof *all->announced);
+    if (!all->worker || !all->announced) {
         intents_fini(all);
         return -ENOMEM;
     }
-    for (unsigned w = 0; w < workers; w++) all->note[w] = (struct intent_note){.due = INT64_MAX};
+    for (unsigned w = 0; w < workers; w++) all->announced[w] = (struct announced){.due = INT64_MAX};
     return 0;
 }
 
@@ -562,6 +562,6 @@ void intents_fini(struct intents *all)
         free_heap(&all->worker[w].active);
     }
     free(all->worker);
-    free(all->note);
+    free(all->announced);
     *all = (struct intents){0};
 }

@@ -50,11 +50,11 @@ struct intents {
     uint64_t taken;                  /* wants that streams brought, for models of what that costs */
     struct intent_stream *arrived;   /* atomic: opened, but not yet known to the shard */
     struct worker_intents *worker;   /* [workers] */
-    struct intent_note {
+    struct announced {
         locus_clock due;       /* atomic: look again when the worker's clock reaches it */
         locus_clock lookahead; /* atomic: of the last turn */
-        uint32_t life;         /* atomic: for streams that open now */
-    } * note;                  /* [workers] */
+        uint32_t opening;      /* atomic: for streams that open now */
+    } * announced;             /* [workers], to their threads */
 };
 
 /* 0 or -ENOMEM. */

@@ -135,7 +135,7 @@ void link_free(struct link *l)
     l->under_way = 0;
     drop_queue(l);
     forked_end(l->fd);
-    common_free(l->common);
+    shm_free(l->shm);
     free(l->buffer);
     free(l);
 }
@@ -146,6 +146,15 @@ void link_end(struct link *l)
     l->phase = LINK_ENDED;
     shutdown(l->fd, SHUT_RDWR);
     drop_queue(l);
+}
+
+void link_drop(struct link *l)
+{
+    link_end(l);
+    l->is_dropped = true;
+    if (l->receiving) return;
+    free(l->buffer);
+    l->buffer = NULL;
 }
 
 /* The sequence number that the peer expects next, if no frame has gone in part. */
@@ -164,19 +173,17 @@ static void tell_accused(struct link *l)
     struct {
         struct wire_frame header;
         char reason[LOST_TEXT_MAX];
-    } last = {
-        .header = {
-            .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_LOST, .view = l->all->view}};
+    } last = {.header = {WIRE_MAGIC, WIRE_VERSION, WIRE_LOST, .membership = l->all->membership}};
     size_t length = strnlen(l->reason, LOST_TEXT_MAX);
     if (l->culprit != l->peer || l->said_bye || !next_sequence(l, &last.header.sequence)) return;
     last.header.lost = l->peer;
     last.header.body_bytes = (uint32_t)((length + 7) & ~(size_t)7);
     memcpy(last.reason, l->reason, length);
     size_t bytes = sizeof last.header + last.header.body_bytes;
-    if (!l->writes_common)
+    if (!l->writes_shm)
         send(l->fd, &last, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-    else if (common_room(l->common, bytes) >= (ssize_t)bytes)
-        common_write(l->common, &(struct iovec){&last, bytes}, 1);
+    else if (shm_room(l->shm, bytes) >= (ssize_t)bytes)
+        shm_write(l->shm, &(struct iovec){&last, bytes}, 1);
 }
 
 void link_fail(struct link *l, unsigned culprit, const char *format, ...)
@@ -222,7 +229,7 @@ static void seal(struct link *l, struct outgoing *o, enum wire_kind kind, unsign
         .kind = (uint16_t)kind,
         .body_bytes = (uint32_t)(o->bytes - sizeof(struct wire_frame)),
         .count = o->count,
-        .view = l->all->view,
+        .membership = l->all->membership,
         .lost = lost,
         .sequence = l->sequence_out++,
     };
@@ -392,12 +399,12 @@ void link_sent(struct link *l, int result)
 
 struct link_load link_load(const struct link *l)
 {
-    bool is_common = __atomic_load_n(&l->writes_common, __ATOMIC_ACQUIRE);
+    bool is_shm = __atomic_load_n(&l->writes_shm, __ATOMIC_ACQUIRE);
     return (struct link_load){
         .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED) +
-                        (is_common ? common_unread(l->common) : tcp_queued_bytes(l->fd)),
-        .round_trip_s = is_common ? 0 : tcp_round_trip_s(l->fd),
-        .is_common = is_common,
+                        (is_shm ? shm_unread(l->shm) : tcp_queued_bytes(l->fd)),
+        .round_trip_s = is_shm ? 0 : tcp_round_trip_s(l->fd),
+        .is_shm = is_shm,
     };
 }
 
@@ -432,11 +439,11 @@ static void take_lost(struct link *l, const struct wire_frame *f)
         link_fail(l, f->lost, "%s", *reason ? reason : "failed");
 }
 
-static const char *take_common(struct link *l, const struct wire_frame *f)
+static const char *take_shm(struct link *l, const struct wire_frame *f)
 {
     char text[LINK_REASON_BYTES];
     read_text(f, text);
-    return link_heard_common(l, text);
+    return link_heard_shm(l, text);
 }
 
 static void take_frame(struct link *l, const struct wire_frame *f)
@@ -444,7 +451,7 @@ static void take_frame(struct link *l, const struct wire_frame *f)
     const struct links *all = l->all;
     const char *why = NULL;
     if (l->heard_bye)
-        why = "a frame behind its goodbye";
+        why = "a frame after its goodbye";
     else if (f->kind == WIRE_ENTRIES)
         why = all->events.frame(all->events.context, l->peer, f, f + 1);
     else if (f->kind == WIRE_HEARTBEAT && all->events.heartbeat)
@@ -453,8 +460,8 @@ static void take_frame(struct link *l, const struct wire_frame *f)
         l->heard_bye = true;
     else if (f->kind == WIRE_LOST)
         take_lost(l, f);
-    else if (f->kind == WIRE_COMMON)
-        why = take_common(l, f);
+    else if (f->kind == WIRE_SHM)
+        why = take_shm(l, f);
     else if (f->kind == WIRE_THROUGH)
         why = link_heard_through(l);
     if (why) link_fail(l, l->peer, "sent %s", why);
@@ -505,7 +512,7 @@ void link_received(struct link *l, int result, bool more)
     if (l->phase != LINK_OPEN) return;
     if (result > 0) {
         l->more = more;
-        if (!l->reads_common) link_take(l, (size_t)result);
+        if (!l->reads_shm) link_take(l, (size_t)result);
     } else if (result != -EINTR && result != -EAGAIN) {
         link_read_rest(l);
         end(l, -result);

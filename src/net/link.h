@@ -10,7 +10,7 @@
  * a link is bounded (link_queued_max). A link fails if its queue is longer, if a frame is invalid,
  * if the connection ends without WIRE_BYE, or if the peer is silent.
  *
- * Two nodes of one host speak through common memory (common.h), once they have agreed on it over the
+ * Two nodes of one host speak through shared memory (shm.h), once they have agreed on it over the
  * connection, whose end then still is the link's end. Nobody above a link sees the difference.
  *
  * Callers   the reactor's thread alone, after uring_add_link()
@@ -89,7 +89,7 @@ void link_add_stats(const struct link *, struct link_stats *to);
 struct link_load {
     size_t queued_bytes; /* not acknowledged by the peer: here and in the kernel */
     double round_trip_s; /* as TCP measures it; 0: unknown */
-    bool is_common;      /* through common memory (common.h); else TCP */
+    bool is_shm;         /* through shared memory (shm.h); else TCP */
 };
 struct link_load link_load(const struct link *);
 

@@ -4,8 +4,8 @@
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
  *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
  *               free
- *   bytes       go through a TCP connection; or, if the peer is at the same place, through common
- *               memory (common.h), and then of the connection only its end counts, and bytes that
+ *   bytes       go through a TCP connection; or, if the peer is at the same place, through shared
+ *               memory (shm.h), and then of the connection only its end counts, and bytes that
  *               wake who sleeps
  *   phase       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
@@ -18,7 +18,7 @@
 #ifndef LOCUS_NET_LINK_PRIVATE_H
 #define LOCUS_NET_LINK_PRIVATE_H
 
-#include "net/common.h"
+#include "net/shm.h"
 #include "net/link.h"
 #include "net/tcp.h"
 
@@ -44,13 +44,13 @@ struct links {
     unsigned nodes;
     /* of all of them together; more than `queued_max`: those that have more than their part fail */
     size_t queued_bytes, queued_max;
-    uint32_t view;      /* the cluster's, for the headers of frames */
-    size_t frame_bytes; /* of the largest frame, header included */
+    uint32_t membership; /* in the headers of frames */
+    size_t frame_bytes;  /* of the largest frame, header included */
     uint64_t timeout_ns, heartbeat_ns;
-    uint64_t now_ns;               /* of the latest poll or tick */
-    bool all_run;                  /* every node has started, and speaks */
-    char place[COMMON_TEXT_BYTES]; /* of this node; empty: it has no common memory */
-    struct link *common;           /* those that read from common memory */
+    uint64_t now_ns;            /* of the latest poll or tick */
+    bool all_run;               /* every node has started, and speaks */
+    char place[SHM_TEXT_BYTES]; /* of this node; empty: it has no shared memory */
+    struct link *shm;           /* those that read from shared memory */
     struct outgoing *spare;
     uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;
@@ -64,7 +64,7 @@ enum link_phase { LINK_OPEN, LINK_ENDED, LINK_FAILED };
 /*   lower rank    NONE --says its place--> ASKED --a name, opened--> THROUGH
  *   higher rank   NONE --its own place heard, says a name--> ASKED --WIRE_THROUGH--> THROUGH
  *   both          --anything else that the other one may say--> APART */
-enum link_agreement { COMMON_NONE, COMMON_ASKED, COMMON_THROUGH, COMMON_APART };
+enum link_agreement { SHM_NONE, SHM_ASKED, SHM_THROUGH, SHM_APART };
 
 struct link {
     struct links *all;
@@ -84,15 +84,16 @@ struct link {
 
     unsigned char *buffer; /* two frames */
     size_t head, tail;
-    bool receiving; /* a receive is under way */
-    bool more;      /* when the last one ended, the socket had more bytes */
+    bool receiving;  /* a receive is under way: the kernel has the buffer */
+    bool is_dropped; /* its peer is no member any more */
+    bool more;       /* when the last one ended, the socket had more bytes */
     uint64_t sequence_in;
 
     enum link_agreement agreement;
-    struct common *common;
-    bool writes_common, reads_common; /* WIRE_THROUGH has gone, has come */
+    struct shm *shm;
+    bool writes_shm, reads_shm; /* WIRE_THROUGH has gone, has come */
     unsigned char bell[LINK_BELL_BYTES];
-    struct link *next_common;
+    struct link *next_shm;
 
     uint64_t spoke_ns, heard_ns; /* when the last send began, when the last bytes came */
     struct silence silence;
@@ -124,7 +125,7 @@ void link_sent(struct link *, int result);
 /* Where the next bytes go; never empty. */
 static inline struct iovec link_space(struct link *l)
 {
-    if (l->reads_common) return (struct iovec){l->bell, sizeof l->bell};
+    if (l->reads_shm) return (struct iovec){l->bell, sizeof l->bell};
     return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
 }
 /* The receive ended with this many bytes (0: the connection ended), or a negative errno value.
@@ -136,12 +137,12 @@ void link_take(struct link *, size_t bytes);
 /* A frame without entries, behind everything queued. */
 void link_notice(struct link *, enum wire_kind, unsigned lost, const char *text);
 
-/* ---- common memory (link_common.c) ---- */
+/* ---- shared memory (link_shm.c) ---- */
 
 /* Begins to agree on it: at the start, of links to nodes of higher rank. */
-void link_ask_common(struct link *);
-/* WIRE_COMMON and WIRE_THROUGH have come. Return NULL, or why the link must fail. */
-const char *link_heard_common(struct link *, const char *text);
+void link_ask_shm(struct link *);
+/* WIRE_SHM and WIRE_THROUGH have come. Return NULL, or why the link must fail. */
+const char *link_heard_shm(struct link *, const char *text);
 const char *link_heard_through(struct link *);
 /* Our WIRE_THROUGH has gone. */
 void link_begin_to_give(struct link *);
@@ -153,7 +154,7 @@ bool link_move(struct link *);
 void link_read_rest(struct link *);
 /* Wakes the peer if it sleeps and there is something for it. */
 void link_wake(struct link *);
-/* All links in common memory: this end is about to sleep. false: it must not, there is news. */
+/* All links in shared memory: this end is about to sleep. false: it must not, there is news. */
 bool links_sleep(struct links *);
 void links_awake(struct links *);
 
@@ -167,6 +168,9 @@ void link_fail(struct link *, unsigned culprit, const char *format, ...)
 
 /* The same without telling anybody. */
 void link_end(struct link *);
+/* And for good: frees what the kernel does not have; to be called again when a receive has ended. The
+ * rest stays until link_free, since other threads read what was counted. */
+void link_drop(struct link *);
 
 /* Lets the ring look at this link when it submits. */
 static inline void link_is_ready(struct link *l)

@@ -367,10 +367,10 @@ static void drop_unauthenticated(struct mesh *m, unsigned i)
 
 static void limit_unauthenticated(struct mesh *m)
 {
-    struct strangers s = {.count = 0};
+    struct unauthenticated s = {.count = 0};
     for (unsigned i = m->unauthenticated_count; i-- > 0;)
-        strangers_count(&s, &m->unauthenticated[i], m->unauthenticated[i].phase == PROVING);
-    const struct contact *k = strangers_leaves(&s, m->expected);
+        unauthenticated_add(&s, &m->unauthenticated[i], m->unauthenticated[i].phase == PROVING);
+    const struct contact *k = unauthenticated_first_to_go(&s, m->expected);
     if (k) drop_unauthenticated(m, (unsigned)(k - m->unauthenticated));
 }
 
@@ -388,7 +388,7 @@ static void listen_to_unauthenticated(struct mesh *m, unsigned i, uint64_t now_n
 
 static void drop_late_unauthenticated(struct mesh *m, uint64_t now_ns)
 {
-    while (m->unauthenticated_count > 0 && now_ns >= m->unauthenticated[0].since_ns + STRANGERS_NS)
+    while (m->unauthenticated_count > 0 && now_ns >= m->unauthenticated[0].since_ns + PROVING_NS)
         drop_unauthenticated(m, 0);
 }
 
@@ -481,7 +481,7 @@ static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
     int rc = 0;
     *until_ns = time_earlier(m->config->deadline_ns, m->report_ns);
     if (m->unauthenticated_count > 0)
-        *until_ns = time_earlier(*until_ns, m->unauthenticated[0].since_ns + STRANGERS_NS);
+        *until_ns = time_earlier(*until_ns, m->unauthenticated[0].since_ns + PROVING_NS);
     if (m->config->cancel) *until_ns = time_earlier(*until_ns, now_ns + CANCEL_NS);
     for (unsigned i = 0; i < m->ours_count && !rc; i++) {
         struct contact *k = &m->ours[i];
@@ -559,8 +559,9 @@ static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
     m->ours_count = c->rank * c->shards;
     m->expected = (c->size - 1 - c->rank) * c->shards;
     m->ours = calloc((size_t)m->ours_count + 1, sizeof *m->ours);
-    m->unauthenticated = calloc((size_t)m->expected + STRANGERS_MAX, sizeof *m->unauthenticated);
-    m->polled = calloc((size_t)m->ours_count + m->expected + 1 + STRANGERS_MAX, sizeof *m->polled);
+    size_t others = (size_t)m->expected + UNAUTHENTICATED_MAX;
+    m->unauthenticated = calloc(others, sizeof *m->unauthenticated);
+    m->polled = calloc(1 + m->ours_count + others, sizeof *m->polled);
     if (!m->ours || !m->unauthenticated || !m->polled)
         return error_set(-ENOMEM, "no memory for %u links", m->missing);
     for (unsigned i = 0; i < m->ours_count; i++)

@@ -8,8 +8,7 @@
  * that says nothing) delay nothing; a peer whose proof is wrong is named on stderr.
  *
  * Callers   the thread that opens a node; nodes of one process share nothing
- * Memory    its own, released on return; of connections that have not yet proved to be links as
- *           many as secret.h says
+ * Memory    its own, released on return; of unauthenticated peers as many as secret.h says
  * Waiting   to the deadline
  * Life      address_listen, then mesh_connect, which ends the listening: no peer can connect later
  */

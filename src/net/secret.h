@@ -74,27 +74,26 @@ bool secret_hear(const struct secret *, const struct secret_talk *, enum secret_
                  const void *body, size_t body_bytes,
                  const unsigned char proof[SECRET_PROOF_BYTES]);
 
-/* ---- strangers ---- */
+/* ---- unauthenticated peers ---- */
 
 /*
  * Connections whose peer has not yet proved to belong here: beside one for each peer that is
- * expected STRANGERS_MAX, each for at most STRANGERS_S. When one more comes, the one goes that has
- * said nothing for longest; if all have answered, the oldest. Who belongs here answers at once, and
- * comes in at one of its attempts, however many strangers there are.
+ * expected UNAUTHENTICATED_MAX, each for at most PROVING_S. When one more comes, the one goes that
+ * has said nothing for longest; if all have answered, the oldest. Who belongs here answers at once,
+ * and comes in at one of its attempts, however many others there are.
  *
- * One count of all that wait, from the newest to the oldest: zeroed, strangers_count,
- * strangers_leaves.
+ * Zeroed; unauthenticated_add for each, the newest first; then unauthenticated_first_to_go.
  */
-enum { STRANGERS_MAX = 64, STRANGERS_S = 5 };
-#define STRANGERS_NS (STRANGERS_S * UINT64_C(1000000000))
+enum { UNAUTHENTICATED_MAX = 64, PROVING_S = 5 };
+#define PROVING_NS (PROVING_S * UINT64_C(1000000000))
 
-struct strangers {
+struct unauthenticated {
     unsigned count;
     void *first_to_go;
     bool has_answered; /* that one */
 };
 
-static inline void strangers_count(struct strangers *s, void *who, bool has_answered)
+static inline void unauthenticated_add(struct unauthenticated *s, void *who, bool has_answered)
 {
     s->count++;
     if (s->first_to_go && has_answered && !s->has_answered) return;
@@ -103,9 +102,9 @@ static inline void strangers_count(struct strangers *s, void *who, bool has_answ
 }
 
 /* Who makes room for one more; NULL: nobody need. */
-static inline void *strangers_leaves(const struct strangers *s, unsigned expected)
+static inline void *unauthenticated_first_to_go(const struct unauthenticated *s, unsigned expected)
 {
-    return s->count >= STRANGERS_MAX + expected ? s->first_to_go : NULL;
+    return s->count >= UNAUTHENTICATED_MAX + expected ? s->first_to_go : NULL;
 }
 
 #endif

@@ -11,6 +11,10 @@
  *
  * A node that was itself not heard for long cannot accuse others: it was cut off, so all others
  * seemed silent to it.
+ *
+ * Memory    the caller's
+ * Waiting   never
+ * Life      of a silence: zeroed, silence_note for all that is heard
  */
 #ifndef LOCUS_NET_TCP_H
 #define LOCUS_NET_TCP_H

@@ -139,8 +139,8 @@ int uring_init(struct uring **out, const struct uring_config *c)
     if (!u) return error_set(-ENOMEM, "no memory for a ring");
     links_init(&u->links, &c->events, c->nodes, c->entry_bytes_max, c->peer_timeout_s);
     if (c->queued_max) u->links.queued_max = c->queued_max;
-    if (c->is_common && !common_place(u->links.place)) *u->links.place = '\0';
-    u->links.view = c->view;
+    if (c->is_shm && !shm_place(u->links.place)) *u->links.place = '\0';
+    u->links.membership = c->membership;
     u->rank = c->rank;
     u->link = calloc(c->nodes, sizeof(struct link *));
     int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", c->nodes);
@@ -174,6 +174,12 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
     return 0;
 }
 
+void uring_drop_link(struct uring *u, struct link *l)
+{
+    INVARIANT(u->thread == gettid(), "a link is dropped by another thread than the ring's");
+    link_drop(l);
+}
+
 /* ---- handing over to the kernel -------------------------------------------------------------- */
 
 static void check_submitted(int rc)
@@ -197,8 +203,8 @@ static struct io_uring_sqe *next_operation(struct uring *u)
 
 static void send_on(struct uring *u, struct link *l)
 {
-    if (l->writes_common) link_give(l);
-    unsigned pieces = l->writes_common ? 0 : link_gather(l);
+    if (l->writes_shm) link_give(l);
+    unsigned pieces = l->writes_shm ? 0 : link_gather(l);
     if (pieces == 0) return;
     struct io_uring_sqe *sqe = next_operation(u);
     if (pieces == 1)
@@ -262,6 +268,7 @@ static void complete(struct uring *u, const struct io_uring_cqe *done)
         /* Not before: whoever handles a frame may submit, and still uses the buffer. */
         link_received(l, done->res, done->flags & IORING_CQE_F_SOCK_NONEMPTY);
         l->receiving = false;
+        if (l->is_dropped) link_drop(l);
     }
 }
 
@@ -305,7 +312,7 @@ unsigned uring_poll(struct uring *u, uint64_t now_ns)
 {
     u->links.now_ns = now_ns;
     collect(u);
-    unsigned n = complete_all(u) + uring_poll_common(u, now_ns);
+    unsigned n = complete_all(u) + uring_poll_shm(u, now_ns);
     return n + tell_fallen(u);
 }
 
@@ -352,30 +359,30 @@ void uring_get_up(struct uring *u)
 
 /* ---- without the ring ---- */
 
-bool uring_is_common(const struct uring *u)
+bool uring_is_shm(const struct uring *u)
 {
     for (unsigned i = 0; i < u->count; i++) {
         const struct link *l = u->link[i];
-        if (l->phase != LINK_OPEN || !l->reads_common || !l->writes_common || !l->receiving)
-            return false;
+        if (l->is_dropped) continue;
+        if (l->phase != LINK_OPEN || !l->reads_shm || !l->writes_shm || !l->receiving) return false;
     }
     return !u->links.fallen;
 }
 
-bool uring_lie_down_common(struct uring *u)
+bool uring_lie_down_shm(struct uring *u)
 {
-    return uring_is_common(u) && links_sleep(&u->links);
+    return uring_is_shm(u) && links_sleep(&u->links);
 }
 
-unsigned uring_poll_common(struct uring *u, uint64_t now_ns)
+unsigned uring_poll_shm(struct uring *u, uint64_t now_ns)
 {
     unsigned n = 0;
     u->links.now_ns = now_ns;
-    for (struct link *l = u->links.common; l; l = l->next_common) n += link_move(l);
+    for (struct link *l = u->links.shm; l; l = l->next_shm) n += link_move(l);
     return n;
 }
 
-void uring_give_common(struct uring *u)
+void uring_give_shm(struct uring *u)
 {
     struct link *next = u->links.ready;
     u->links.ready = NULL;
@@ -462,7 +469,7 @@ int uring_start(struct uring *u, uint64_t now_ns)
     for (unsigned i = 0; i < u->count; i++) {
         u->link[i]->heard_ns = u->link[i]->spoke_ns = now_ns;
         link_is_ready(u->link[i]);
-        if (u->link[i]->peer > u->rank) link_ask_common(u->link[i]);
+        if (u->link[i]->peer > u->rank) link_ask_shm(u->link[i]);
     }
     u->tick_ns = now_ns;
     uring_tick(u, now_ns);

@@ -30,8 +30,8 @@ struct uring_config {
     /* What may wait to be sent on all links together: beyond that each link fails that has more than
      * its part of it, in equal parts. 0: there is no such bound. */
     size_t queued_max;
-    uint32_t view;  /* of the cluster, that frames carry */
-    bool is_common; /* links to nodes of this host go through common memory, if there is some */
+    uint32_t membership; /* in the headers of frames */
+    bool is_shm; /* links to nodes of this host go through shared memory, if there is some */
     unsigned first_setup; /* without the newest kernels' ways of setting up a ring; for tests */
 };
 
@@ -47,6 +47,10 @@ void uring_fini(struct uring *);
 /* Takes over a connected, authenticated TCP socket (tcp.h). Returns 0, or -ENOMEM: then the
  * descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
+
+/* Its peer is no member any more: ends the connection, and what was received and not yet handled is
+ * lost. Nothing can be sent there. The ring's thread, but not within uring_poll. */
+void uring_drop_link(struct uring *, struct link *);
 
 /* Begins to receive and to send heartbeats. A peer's silence counts from its first message, and once
  * all nodes have started, which any thread says. Returns 0, or a negative errno with the sentence. */
@@ -68,10 +72,10 @@ void uring_get_up(struct uring *);
 
 /* Without the ring, for whoever has the links while its thread sleeps. Are all links open, and go
  * through memory? Then these do there what those above do; what fails, the thread will report. */
-bool uring_is_common(const struct uring *);
-unsigned uring_poll_common(struct uring *, uint64_t now_ns);
-void uring_give_common(struct uring *);
-bool uring_lie_down_common(struct uring *);
+bool uring_is_shm(const struct uring *);
+unsigned uring_poll_shm(struct uring *, uint64_t now_ns);
+void uring_give_shm(struct uring *);
+bool uring_lie_down_shm(struct uring *);
 
 /* Ends the current uring_sleep or, if none is under way, the next one, unless a uring_poll before
  * that reports it as a thing to do. Any thread. */

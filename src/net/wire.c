@@ -25,8 +25,7 @@ static const char *check_kind(const struct wire_frame *f)
     case WIRE_THROUGH:
         return f->count || f->body_bytes ? "a frame of no content that has a body" : NULL;
     case WIRE_LOST:
-    case WIRE_COMMON:
-        return f->count || f->body_bytes > WIRE_TEXT_MAX ? "a text out of bounds" : NULL;
+    case WIRE_SHM: return f->count || f->body_bytes > WIRE_TEXT_MAX ? "a text out of bounds" : NULL;
     default: return "a frame of no known kind";
     }
 }
@@ -47,7 +46,7 @@ const struct wire_entry *wire_next(struct wire_cursor *c, const char **why)
     size_t rest = (size_t)(c->end - c->at);
     *why = NULL;
     if (c->left == 0) {
-        if (rest > 0) *why = "bytes behind the last entry";
+        if (rest > 0) *why = "bytes after the last entry";
         return NULL;
     }
     if (rest < sizeof *e)

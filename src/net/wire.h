@@ -8,6 +8,8 @@
  * wire_check_frame() and, for each entry, wire_next(): every length is compared with what is left.
  *
  * Memory    the caller's buffers; entries are read and written in place
+ * Waiting   never
+ * Life      none
  */
 #ifndef LOCUS_NET_WIRE_H
 #define LOCUS_NET_WIRE_H
@@ -30,10 +32,10 @@ enum wire_kind {
     /* the sender closes in order, as all nodes do: the end of the connection is no failure */
     WIRE_BYE,
     WIRE_LOST, /* the sender leaves because node `lost` failed; the body is text that says why */
-    /* Between nodes of one host, whose memory carries what follows (common.h), in this order: the
+    /* Between nodes of one host, whose memory carries what follows (shm.h), in this order: the
      * node of lower rank says its place; the other one, if that is its own place, the name of the
      * memory; the first answers with WIRE_THROUGH, or without a text: it cannot be had. */
-    WIRE_COMMON,
+    WIRE_SHM,
     WIRE_THROUGH, /* of both: all that follows goes through the memory */
     WIRE_KINDS
 };
@@ -43,10 +45,10 @@ struct wire_frame {
     uint16_t version;
     uint16_t kind; /* enum wire_kind */
     uint32_t body_bytes;
-    uint32_t count;    /* entries */
-    uint32_t view;     /* the cluster view by which the sender computes homes */
-    uint32_t lost;     /* WIRE_LOST: the failed node */
-    uint64_t sequence; /* frames of this direction of this link, from 0 */
+    uint32_t count;      /* entries */
+    uint32_t membership; /* by which the sender computes homes (keyspace.h) */
+    uint32_t lost;       /* WIRE_LOST: the failed node */
+    uint64_t sequence;   /* frames of this direction of this link, from 0 */
     uint64_t unused;
 };
 static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");
@@ -79,7 +81,7 @@ enum wire_route {
 
 /* Of a table without an optimizer a row with its state and a delta of updates are as long as the
  * values (../store/row_type.h). Values are as the table's element says, everything else is floats;
- * all of it is counted in words of four bytes. */
+ * all of it is counted in units of four bytes. */
 enum wire_values {
     WIRE_NO_VALUES,
     WIRE_ROW_UPDATES, /* as many floats as values */
@@ -114,7 +116,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *   CLOCK_...          bounded staleness (clocks.h), of `clock`. The sender's updates made before
  *                      it have been sent; your replicas of its rows hold everything done before it;
  *                      a worker there waits for it
- *   REPAIR, HELD, OFFER   a node was lost (repair.h): the sender is in phase `clock` of view `round`;
+ *   REPAIR, HELD, OFFER   a node was lost (repair.h): the sender is in phase `clock` of loss `round`;
  *                      your request, or with WIRE_BEGIN your sync, is parked at a node that lives;
  *                      the sender has a replica of the lost owner's row
  *   SAVE               a row for who decides about it if its owner is lost (saves.h); without
@@ -184,7 +186,7 @@ struct wire_entry {
         /* of WIRE_BEGIN: microseconds until the answer must leave, so that both can piggyback on
          * other frames, at each node that it comes to. */
         uint32_t slack_us;
-        /* of WIRE_ROUND and WIRE_ROUND_DONE: which; of WIRE_REPAIR: the view */
+        /* of WIRE_ROUND and WIRE_ROUND_DONE: which; of WIRE_REPAIR: the number of the loss */
         uint32_t round;
     };
     uint64_t key; /* 0 of WIRE_OF_SHARD */

@@ -110,7 +110,7 @@ static void put_events(struct httpd_reply *r, const struct key_events *events, u
     for (; i < decisions; i++) put_decision(r, &decision[i % DECISIONS_MAX], now_ns);
 }
 
-static void put_look(struct httpd_reply *r, const struct key_look *l)
+static void put_snapshot(struct httpd_reply *r, const struct key_snapshot *l)
 {
     const char *place = l->is_here ? "main" : l->is_replica ? "replica" : "none";
     httpd_put(r, "place %s\nowner %u %" PRIu64 "\n", place, l->owner, l->term);
@@ -141,23 +141,23 @@ void explain_key(void *node, const struct httpd_request *request, struct httpd_r
     const locus *n = node;
     const struct keyspace *k = &n->store.keyspace;
     locus_key key = 0;
-    struct key_look l;
+    struct key_snapshot l;
     if (!find_key(k, httpd_argument(request, "table"), httpd_argument(request, "key"), out, &key))
         return;
     unsigned shard = keyspace_shard(k, key);
     uint64_t index = keyspace_index(k, key);
     if (!n->cluster) { /* it has all rows, and nothing to decide */
-        l = (struct key_look){.owner = (unsigned)n->rank, .is_here = true};
-    } else if (reactor_look(node_reactor(n, shard), index, &l)) {
+        l = (struct key_snapshot){.owner = (unsigned)n->rank, .is_here = true};
+    } else if (reactor_snapshot(node_reactor(n, shard), index, &l)) {
         httpd_put(out,
                   "shard %u of node %d has not answered within %d s: it has too much to do, or its "
                   "thread does not run\n",
-                  shard, n->rank, REACTOR_LOOK_S);
+                  shard, n->rank, REACTOR_SNAPSHOT_S);
         out->status = UNAVAILABLE;
         return;
     }
     put_key(out, n, key);
-    put_look(out, &l);
+    put_snapshot(out, &l);
     if (n->cluster) put_events(out, node_shard(n, shard)->events, index, l.now_ns);
     httpd_put(out, "end\n");
 }

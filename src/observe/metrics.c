@@ -165,7 +165,7 @@ static double of_peer(const locus *n, unsigned peer, size_t metric)
         asked += (double)shard_asked_bytes(node_shard(n, s), peer);
         queued += (double)l.queued_bytes;
         if (l.round_trip_s > round_trip_s) round_trip_s = l.round_trip_s;
-        if (l.is_common) has_memory = 1;
+        if (l.is_shm) has_memory = 1;
     }
     double credit = (double)cluster_shards(n->cluster) * LINK_CREDIT_BYTES;
 #define COUNTED(to, field, ...) (double)counted.field,

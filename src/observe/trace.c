@@ -206,7 +206,7 @@ static void take(struct traced *k, enum key_event_kind kind)
 {
     switch (kind) {
     case EVENT_CAME: move(k, OWNER); break;
-    case EVENT_COPIED: move(k, REPLICA); break;
+    case EVENT_REPLICATED: move(k, REPLICA); break;
     case EVENT_GAVE:
     case EVENT_DROPPED: move(k, ELSEWHERE); break;
     case EVENT_INTENDED: k->is_wanted = true; break;
@@ -232,7 +232,7 @@ static void take_event(struct trace *t, unsigned shard, const struct key_event *
 }
 
 /* At first, and when events of the shard are lost: where its rows are, the directory says. */
-static void look_again(struct trace *t, unsigned shard, uint64_t ns)
+static void read_places(struct trace *t, unsigned shard, uint64_t ns)
 {
     for (struct traced *k = t->key; k < t->key + t->keys; k++) {
         if (keyspace_shard(&t->store->keyspace, k->key) != shard) continue;
@@ -248,7 +248,7 @@ static void take_shard(struct trace *t, unsigned shard)
     uint64_t lost = r->lost;
     for (size_t n; (n = events_read(r, e, EVENTS_AT_ONCE)) > 0; lost = r->lost) {
         t->lost += r->lost - lost;
-        if (r->lost > lost) look_again(t, shard, e[0].ns);
+        if (r->lost > lost) read_places(t, shard, e[0].ns);
         for (size_t i = 0; i < n; i++) take_event(t, shard, &e[i]);
     }
 }
@@ -312,7 +312,7 @@ static int begin_file(struct trace *t, const char *prefix, const char *technique
     int rc = journal_create("LOCUS_TRACE", prefix, t->store->home.rank, "jsonl", &t->file);
     if (rc) return rc;
     write_head(t, technique);
-    for (unsigned s = 0; s < t->store->keyspace.shards; s++) look_again(t, s, t->now_ns);
+    for (unsigned s = 0; s < t->store->keyspace.shards; s++) read_places(t, s, t->now_ns);
     return fflush(t->file) ? error_set(-EIO, "LOCUS_TRACE: cannot write %s", prefix) : 0;
 }
 

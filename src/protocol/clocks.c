@@ -111,12 +111,12 @@ bool clocks_may_divide(const struct shard *s)
 uint64_t clocks_divide(struct shard *s)
 {
     s->clocks->later_unsent ^= 1;
-    return ++s->clocks->generations;
+    return ++s->clocks->intervals;
 }
 
-bool clocks_is_sent(const struct shard *s, uint64_t generation)
+bool clocks_is_sent(const struct shard *s, uint64_t interval)
 {
-    return s->clocks->generations > generation || clocks_may_divide(s);
+    return s->clocks->intervals > interval || clocks_may_divide(s);
 }
 
 static void turn_on(struct shard *s)
@@ -247,7 +247,7 @@ void clocks_have_changes(struct shard *s)
     struct clocks *c = s->clocks;
     if (can_divide(s)) {
         c->has_divided = true;
-        c->generation = clocks_divide(s);
+        c->interval = clocks_divide(s);
     }
     locus_clock least = least_updated(s);
     for (unsigned n = 0; n < s->nodes; n++) {
@@ -300,7 +300,7 @@ void clocks_say(struct shard *s)
 {
     struct clocks *c = s->clocks;
     if (!c->is_on) return;
-    if (c->reading >= 0 && c->has_divided && clocks_is_sent(s, c->generation)) {
+    if (c->reading >= 0 && c->has_divided && clocks_is_sent(s, c->interval)) {
         publish(our_updated(s), c->reading);
         if (c->is_ours) c->reported = c->reading;
         c->reading = -1;

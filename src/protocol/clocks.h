@@ -59,15 +59,15 @@ struct clocks {
     bool is_ours;
     uint64_t *target; /* [workers] requests posted before it was read, */
     uint64_t *taken;  /* [workers] and those taken on, since the beginning */
-    /* Writes under way belong to one of two generations: the one whose clock is sent next, or the
+    /* Writes under way belong to one of two intervals: the one whose clock is sent next, or the
      * later one. The later one begins when all requests posted before have been taken on. Unsent
      * updates of replicas are divided in the same way once those writes are done, because a write
      * may end in a replica here. */
     bool has_taken, has_divided;
     unsigned later_open, later_unsent; /* 0 or 1 */
     uint64_t open[2], unsent[2];
-    uint64_t generations, generation; /* of unsent updates so far; the one of `reading` */
-    struct request **wait;            /* [workers] */
+    uint64_t intervals, interval; /* of unsent updates so far; the one of `reading` */
+    struct request **wait;        /* [workers] */
     unsigned waiting;
     locus_clock awaited; /* the highest clock that our workers wait for, sent to all */
 };
@@ -83,11 +83,11 @@ void clocks_done(struct shard *, struct request *);
 /* A replica has updates that were not sent to its owner; it has none any more. */
 void clocks_unsent(struct shard *, struct record *);
 void clocks_sent(struct shard *, struct record *);
-/* What is unsent now becomes the earlier generation, if the present one is empty (may_divide).
- * Returns its number; is_sent: all of that generation. */
+/* What is unsent now becomes the earlier interval, if the present one is empty: clocks_may_divide.
+ * Returns its number; is_sent: all of that interval. */
 bool clocks_may_divide(const struct shard *);
 uint64_t clocks_divide(struct shard *);
-bool clocks_is_sent(const struct shard *, uint64_t generation);
+bool clocks_is_sent(const struct shard *, uint64_t interval);
 /* A worker waits for a clock: its request (REQUEST_CLOCK) is complete when the gate reaches it. */
 void clocks_wait(struct shard *, struct request *);
 /* A marker from a peer. Returns NULL, or what is wrong with it. */

@@ -352,8 +352,6 @@ static __attribute__((cold)) const char *held(struct shard *s, const struct arri
  * stays so. */
 static __attribute__((cold)) void arrived_in_repair(struct shard *s, const struct arrival *a)
 {
-    struct record *r = record_find(&s->records, a->ref.index);
-    if (r) shard_wake(s, r, WOKEN_REPLICA);
     if (a->entry->term < loss_term(s->losses))
         owner_claim(s, a->ref, loss_home(s, a->ref), loss_term(s->losses));
 }

@@ -8,8 +8,8 @@
  * that waited for it are served in this order: the replica, localize requests, parked entries. If a
  * parked entry turns out to be wrong, the link of the peer that sent it fails, with its next frame.
  *
- * Memory    parked entries: at most the credit of all nodes, and a quarter of the memory. A row is copied from the frame, or
- *           from an equal replica, into a slot
+ * Memory    parked entries: at most the credit of all nodes, and a quarter of the memory. A row is
+ *           copied from the frame, or from an equal replica, into a slot
  * Waiting   never, with one exception: an arriving row may find no slot, because more rows left
  *           during one read section than the table has keys; then it waits for the end of that
  *           section

@@ -23,15 +23,15 @@ enum { EVENTS_KEPT = 1 << 16 };
 /* `node` is the other node; the numbers are the ownership's term, or an intent's clocks. */
 enum key_event_kind {
     /* Decisions, of which `locus explain` tells. */
-    EVENT_ASKED = 1, /* we sent an intent to the owner, `node`: clocks `start` to `end` */
-    EVENT_GAVE,      /* the row left for `node`, which owns it with this term */
-    EVENT_CAME,      /* the row came here from `node`, ours with this term */
-    EVENT_SHARED,    /* `node` holds a replica from now on */
-    EVENT_COPIED,    /* we hold a replica of node's row */
-    EVENT_UNSHARED,  /* `node` holds none any more */
-    EVENT_RECALLED,  /* we recalled the replica of `node`, which alone wants the row */
-    EVENT_STAYED,    /* `node` asked for the row itself and did not get it */
-    EVENT_DECISIONS, /* how many kinds these are, and one */
+    EVENT_ASKED = 1,  /* we sent an intent to the owner, `node`: clocks `start` to `end` */
+    EVENT_GAVE,       /* the row left for `node`, which owns it with this term */
+    EVENT_CAME,       /* the row came here from `node`, ours with this term */
+    EVENT_SHARED,     /* `node` holds a replica from now on */
+    EVENT_REPLICATED, /* we hold a replica of node's row */
+    EVENT_UNSHARED,   /* `node` holds none any more */
+    EVENT_RECALLED,   /* we recalled the replica of `node`, which alone wants the row */
+    EVENT_STAYED,     /* `node` asked for the row itself and did not get it */
+    EVENT_DECISIONS,  /* how many kinds these are, and one */
     EVENT_DROPPED = EVENT_DECISIONS, /* our replica of node's row has ended */
     EVENT_INTENDED,                  /* an intent of ours has begun: clocks `start` to `end` */
     EVENT_EXPIRED,                   /* the last of ours that will end has ended */
@@ -51,8 +51,8 @@ enum key_event_why {
     WHY_FOLLOWS,     /* with this technique a row goes to the node that intends it last */
     WHY_OWNER,       /* the owner intends it, too */
     WHY_OTHERS,      /* other nodes intend it, too */
-    WHY_FOR_EVER,    /* the intent never ends: the row is copied, and does not move */
-    WHY_NEVER_MOVES, /* with this technique rows are copied only */
+    WHY_FOR_EVER,    /* the intent never ends: the row is replicated, and does not move */
+    WHY_NEVER_MOVES, /* with this technique rows are replicated only */
     WHY_COUNT
 };
 

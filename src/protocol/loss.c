@@ -3,27 +3,28 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void loss_begin(struct losses *l, uint32_t view, unsigned lost)
+void loss_begin(struct losses *l, uint32_t number, unsigned lost)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < l->members; i++)
         if (l->member[i] != lost) l->member[kept++] = l->member[i];
     l->members = kept;
-    l->view = view;
+    l->number = number;
     l->lost = lost;
     l->phase = 0;
 }
 
-static uint32_t marker(uint32_t view, unsigned phase)
+static uint32_t marker(uint32_t number, unsigned phase)
 {
-    return (view - 1) * LOSS_PHASES + phase;
+    return (number - 1) * LOSS_PHASES + phase;
 }
 
 bool loss_have_all_said(const struct shard *s, unsigned phase)
 {
     const struct losses *l = s->losses;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(l->view, phase)) return false;
+        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(l->number, phase))
+            return false;
     return true;
 }
 
@@ -47,7 +48,7 @@ void loss_find_heirs(struct shard *s)
 {
     const struct home *h = &s->store->homes[s->number];
     for (unsigned b = 0; b < HOME_BUCKETS; b++)
-        s->losses->heir[b] = find_heir(s->losses, b, home_node(h, b));
+        s->losses->heir[b] = find_heir(s->losses, b, h->node[b]);
 }
 
 unsigned loss_heir(const struct losses *l, struct row_ref ref)
@@ -80,7 +81,7 @@ const char *loss_marker(struct shard *s, const struct arrival *a)
     struct losses *l = s->losses;
     const struct wire_entry *e = a->entry;
     if (!l) return no_repair;
-    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > l->view + 1 ||
+    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > l->number + 1 ||
         marker(e->round, (unsigned)e->clock) != l->said[a->peer] + 1)
         return "a marker of a repair out of its order";
     l->said[a->peer]++;

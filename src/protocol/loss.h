@@ -15,7 +15,7 @@
 /* Markers that a peer sends for each loss. */
 enum { LOSS_PHASES = 3 };
 
-/* A term in view v is at least v << LOSS_TERM_SHIFT: what is learned then is later than all before. */
+/* A term after loss n is at least n << LOSS_TERM_SHIFT: what is learned then is later than all before. */
 enum { LOSS_TERM_SHIFT = 30 };
 
 /* A node has a replica of a row whose owner was lost. */
@@ -25,8 +25,8 @@ struct offer {
 };
 
 struct losses {
-    uint32_t view; /* of the last loss; 0: none yet */
-    unsigned lost; /* the node */
+    uint32_t number; /* of the last loss; 0: none yet */
+    unsigned lost;   /* the node */
     unsigned phase;
     uint16_t *member; /* [members] that live, ascending */
     unsigned members;
@@ -42,11 +42,11 @@ void loss_fini(struct shard *);
 
 static inline uint64_t loss_term(const struct losses *l)
 {
-    return (uint64_t)l->view << LOSS_TERM_SHIFT;
+    return (uint64_t)l->number << LOSS_TERM_SHIFT;
 }
 
 /* The node is no member any more. */
-void loss_begin(struct losses *, uint32_t view, unsigned lost);
+void loss_begin(struct losses *, uint32_t number, unsigned lost);
 /* Have all members but us said that they are in this phase of the present loss? */
 bool loss_have_all_said(const struct shard *, unsigned phase);
 

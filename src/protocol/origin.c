@@ -346,7 +346,6 @@ static void ask_again(struct shard *s, struct request *r, uint32_t i)
     record->waiting_first = request_place_of(r, i);
     if (item->next == REQUEST_NOWHERE) record->waiting_last = record->waiting_first;
     shard_count(&s->counters.asked_again, 1);
-    shard_wake(s, record, WOKEN_ORIGIN);
 }
 
 void origin_ask_again(struct shard *s)
@@ -392,6 +391,16 @@ void origin_set_done(struct shard *s, struct record *record, bool is_here)
         serve_item(s, r, request_tag_item(place), shard_row_ref(s, record->index));
     else
         item_done(s, r, request_tag_item(place));
+}
+
+void origin_set_again(struct shard *s, struct record *record)
+{
+    struct request *r;
+    request_place place = record->set;
+    item_at(s, place, &r)->next = record->waiting_first;
+    if (record->waiting_first == REQUEST_NOWHERE) record->waiting_last = place;
+    record->waiting_first = place;
+    record->set = REQUEST_NOWHERE;
 }
 
 /* An item of ours was answered; a write got this version at the owner, 0: none. */

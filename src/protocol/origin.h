@@ -52,5 +52,8 @@ void origin_seen(struct shard *, struct record *);
  * the row is here now. */
 void origin_set_value(const struct shard *, const struct record *, float *values);
 void origin_set_done(struct shard *, struct record *, bool is_here);
+/* It was said with the end of the replica, to a node that was lost: it waits as one of a row that
+ * is elsewhere. */
+void origin_set_again(struct shard *, struct record *);
 
 #endif

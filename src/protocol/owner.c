@@ -31,7 +31,7 @@ struct holder *holders_add(struct record *r, struct row_ref ref, unsigned node)
     struct holder *h = holder_find(r, node);
     if (h) return h;
     if (r->holders == 0) {
-        row_share(ref);
+        row_track(ref);
         r->seen_word = directory_version(row_word(ref));
         r->version++;
     }
@@ -46,7 +46,7 @@ void holders_remove(struct record *r, struct row_ref ref, unsigned node)
     if (!h) return;
     *h = r->holder[--r->holders];
     if (r->holders > 0) return;
-    row_unshare(ref);
+    row_untrack(ref);
     r->version = 0; /* nobody has any: there is nothing to remember */
 }
 
@@ -282,13 +282,6 @@ void owner_claim(struct shard *s, struct row_ref ref, unsigned home, uint64_t te
                                     .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
                                     .term = state->term},
                 0);
-}
-
-void owner_forgets(struct shard *s, struct record *r, unsigned node)
-{
-    if (!holder_find(r, node)) return;
-    holders_remove(r, shard_row_ref(s, r->index), node);
-    shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
 }
 
 /* ---- decisions ---- */

@@ -31,8 +31,6 @@ void owner_serve(struct shard *, const struct wire_entry *, struct row_ref);
 
 /* Tells the key's home that its row is here, with this term at least (repair.h). */
 void owner_claim(struct shard *, struct row_ref, unsigned home, uint64_t term);
-/* The node was lost. */
-void owner_forgets(struct shard *, struct record *, unsigned node);
 
 /* Our own intent or the set of holders has changed: must the row leave now? */
 void owner_consider(struct shard *, struct record *);

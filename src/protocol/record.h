@@ -53,7 +53,7 @@ struct record {
     uint8_t sync;      /* enum record_sync: ours under way */
     bool is_awaited;   /* quiesce must wait for its answer */
     bool is_later : 1; /* changed since it left: another one follows */
-    /* its replica has unsent updates, of this generation: clocks.h */
+    /* its replica has unsent updates, of this interval: clocks.h */
     bool is_unsent : 1;
     uint8_t is_unsent_later : 1;
     bool is_recalled : 1;

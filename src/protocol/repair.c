@@ -43,16 +43,21 @@ static void hold_credit(struct shard *s, bool holds)
 static void note_lost_sender(struct shard *s, struct record *r)
 {
     r->is_held = false;
-    if (!r->parked) return;
-    parked_drop(s, r, s->losses->lost);
-    shard_wake(s, r, WOKEN_ORIGIN); /* it may be empty now */
+    if (r->parked) parked_drop(s, r, s->losses->lost);
+}
+
+/* Its owner is lost, or the row was on its way to us, and is lost with who gave it if it does not come
+ * before the others are through with their first phase. */
+static bool may_be_orphan(const struct shard *s, unsigned owner)
+{
+    return owner == s->losses->lost || owner == s->rank;
 }
 
 static void offer(struct shard *s, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);
     unsigned home = loss_home(s, ref);
-    if (!r || r->owner != s->losses->lost) return;
+    if (!r || !may_be_orphan(s, r->owner)) return;
     if (home == s->rank) {
         loss_offer(s, &(struct offer){ref.index, r->term, r->version, s->rank});
         return;
@@ -83,7 +88,7 @@ static void claim_held(struct shard *s, struct partition *p)
         for (uint64_t bits = partition_held(p, word); bits; bits &= bits - 1) {
             uint64_t number = word * 64 + (unsigned)__builtin_ctzll(bits);
             if (number >= first && number < end)
-                claim(s, partition_row_ref(p, number + p->first_number));
+                claim(s, (struct row_ref){p, number + p->first_number});
         }
     }
 }
@@ -93,7 +98,7 @@ static void say_phase(struct shard *s)
     struct losses *l = s->losses;
     l->phase++;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->view, l->phase);
+        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->number, l->phase);
 }
 
 /* ---- 2: what is parked here is not lost ---- */
@@ -124,10 +129,10 @@ static void say_held(struct shard *s, struct record *r)
 static void find_orphan(struct shard *s, struct record *r)
 {
     struct row_ref ref = shard_row_ref(s, r->index);
-    owner_forgets(s, r, s->losses->lost);
+    holders_remove(r, ref, s->losses->lost);
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
-    if (l.is_replica && l.owner == s->losses->lost) replica_is_orphaned(s, r, loss_home(s, ref));
+    if (l.is_replica && may_be_orphan(s, l.owner)) replica_is_orphaned(s, r, loss_home(s, ref));
 }
 
 static void came_here(struct shard *s, struct row_ref ref)
@@ -203,8 +208,6 @@ static void decide_row(struct shard *s, struct row_ref ref)
     bool is_untouched = directory_load(row_ref_word(ref)) == 0;
     if (l.is_here || l.term >= loss_term(s->losses)) return;
     if (l.is_replica && l.owner != s->rank) return; /* or it is an orphan of ours */
-    struct record *r = record_find(&s->records, ref.index);
-    if (r) shard_wake(s, r, WOKEN_ORIGIN | WOKEN_REPLICA);
     if (loss_home(s, ref) != s->rank) {
         if (!is_untouched) directory_publish(row_ref_word(ref), 0);
     } else if (is_untouched && !saves_row(s, ref)) {
@@ -218,7 +221,7 @@ static void decide_row(struct shard *s, struct row_ref ref)
 static void decide_rows(struct shard *s, struct partition *p)
 {
     uint64_t first = p->first_number + p->first_bucket;
-    for (uint64_t i = 0; i < p->keys; i++) decide_row(s, partition_row_ref(p, first + i));
+    for (uint64_t i = 0; i < p->keys; i++) decide_row(s, (struct row_ref){p, first + i});
 }
 
 static void pass_homes(struct shard *s)
@@ -238,13 +241,14 @@ static void decide(struct shard *s)
     pass_homes(s);
     round_forget(s, s->losses->lost);
     clocks_forget(s, s->losses->lost);
-    woken_consider(s);
 }
 
 /* ---- it is over ---- */
 
-static void serve_parked(struct shard *s, struct record *r)
+/* What has happened to the key since has been looked at by nobody. */
+static void goes_on(struct shard *s, struct record *r)
 {
+    shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
     if (r->parked) parked_serve_anew(s, r);
 }
 
@@ -254,8 +258,10 @@ static void end(struct shard *s)
     s->failure = 0;
     s->serves = SERVES_OR_PASSES_ON;
     hold_credit(s, false);
+    origin_wake_stalled(s); /* no answer that makes room may be under way */
     if (s->replicas->orphans == 0) clocks_have_no_orphans(s);
-    each_record(s, serve_parked);
+    each_record(s, goes_on);
+    woken_consider(s);
     for (unsigned n = 0; n < s->nodes; n++) {
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;
@@ -277,10 +283,10 @@ void repair_turn(struct shard *s)
     }
 }
 
-void repair_begin(struct shard *s, uint32_t view, unsigned lost)
+void repair_begin(struct shard *s, uint32_t number, unsigned lost)
 {
     if (s->failure < 0) return;
-    loss_begin(s->losses, view, lost);
+    loss_begin(s->losses, number, lost);
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
     hold_credit(s, true);

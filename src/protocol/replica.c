@@ -21,7 +21,17 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
     r->source = r->owner = (uint16_t)owner;
     r->term = term;
     shard_count(&s->counters.replicas_created, 1);
-    shard_event(s, r->index, owner, EVENT_COPIED, WHY_NONE, 0);
+    shard_event(s, r->index, owner, EVENT_REPLICATED, WHY_NONE, 0);
+}
+
+/* Its replica does now: an orphan was said to come from its home. */
+static void comes_from(struct shard *s, struct record *r, unsigned owner)
+{
+    struct source *source = &s->replicas->source[owner];
+    if (r->source == owner || r->version == 0) return;
+    s->replicas->source[r->source].replicas--;
+    if (source->replicas++ == 0) source->heard_ns = s->now_ns;
+    r->source = (uint16_t)owner;
 }
 
 static void want_row(struct shard *s, struct record *r, bool wants)
@@ -418,6 +428,7 @@ const char *replica_answer(struct shard *s, const struct arrival *a)
     else if (holder && has_update(r))
         bitset_add(&s->replicas->inexact, ref.index);
     if (holder) no_orphan(s, r);
+    if (l.is_replica && holder) comes_from(s, r, e->owner);
     if (holder) r->version = e->version;
     /* with relocation alone, who was asked to end is told so; an intent is said once */
     if (!s->technique->rows_follow || holder || r->is_kept) r->registered = holder;
@@ -481,12 +492,6 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 
 /* ---- a node was lost ---- */
 
-void replica_repairs(struct shard *s, struct record *r)
-{
-    (void)s;
-    r->is_held = false;
-}
-
 const char *replica_held(struct shard *s, uint64_t index)
 {
     struct record *r = record_find(&s->records, index);
@@ -501,9 +506,11 @@ void replica_sync_is_lost(struct shard *s, struct record *r)
     r->is_awaited = false;
     r->sync = SYNC_NONE;
     r->registered = r->is_kept = false;
-    if (r->set != REQUEST_NOWHERE && location_of(s, shard_row_ref(s, r->index)).is_here)
+    struct location l = location_of(s, shard_row_ref(s, r->index));
+    if (r->set != REQUEST_NOWHERE && l.is_here)
         origin_set_done(s, r, true);
-    shard_wake(s, r, WOKEN_REPLICA | WOKEN_ORIGIN);
+    else if (r->set != REQUEST_NOWHERE && !l.is_replica)
+        origin_set_again(s, r);
 }
 
 void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)
@@ -517,7 +524,6 @@ void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)
     r->version = 1; /* the least: the next owner counts anew */
     r->registered = r->is_kept = r->is_recalled = false;
     origin_seen(s, r);
-    shard_wake(s, r, WOKEN_REPLICA);
 }
 
 /* ---- quiesce ---- */

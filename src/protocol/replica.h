@@ -86,9 +86,8 @@ const char *replica_answer(struct shard *, const struct arrival *);
 const char *replica_refresh(struct shard *, const struct arrival *);
 const char *replica_recall(struct shard *, const struct arrival *);
 
-/* A node was lost (repair.h). A repair begins: nobody has said yet that he has a sync of ours; a
- * node that lives has this one; nobody has that of the record. */
-void replica_repairs(struct shard *, struct record *);
+/* A node was lost (repair.h). A node that lives has our sync of the key; nobody has that of the
+ * record. */
 const char *replica_held(struct shard *, uint64_t index);
 void replica_sync_is_lost(struct shard *, struct record *);
 /* The owner of its replica was lost: the key's new home leads to the next one, which counts us when

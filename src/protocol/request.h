@@ -79,7 +79,7 @@ struct request {
     uint16_t worker;
     uint16_t number; /* in the worker's pool */
     uint8_t generation;
-    /* the shard's: the request was taken on; its generation (clocks.h). The worker sets false */
+    /* the shard's: the request was taken on; its interval (clocks.h). The worker sets false */
     bool is_taken, is_later;
     locus_clock clock; /* REQUEST_CLOCK */
     bool is_counted;   /* the worker's: its keys are counted as under way */

@@ -152,14 +152,10 @@ const char *round_end(struct shard *s, const struct arrival *a)
     return NULL;
 }
 
-/* What waited for a class of rounds to the peer is considered anew. */
 static void forget_list(struct shard *s, struct index_list *l, enum backlog_class class)
 {
-    while (list_length(l) > 0) {
-        struct record *r = record_find(&s->records, list_pop(s->backlog, l));
-        r->queued &= (uint8_t) ~class;
-        shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
-    }
+    while (list_length(l) > 0)
+        record_find(&s->records, list_pop(s->backlog, l))->queued &= (uint8_t) ~class;
 }
 
 void round_forget(struct shard *s, unsigned peer)
@@ -176,8 +172,8 @@ void round_forget(struct shard *s, unsigned peer)
 
 /* ---- turns ---- */
 
-/* A marked key: a replica that has updates, or a main copy that its holders have not got, or that
- * is to be saved. The mark stays on one that nobody else has. */
+/* A dirty key: a replica that has updates, or a main copy that its holders have not got, or that is
+ * to be saved. One without holders stays dirty until it is. */
 static void note_change(struct shard *s, uint64_t index)
 {
     struct row_ref ref = shard_row_ref(s, index);
@@ -277,10 +273,10 @@ static bool flushes_replicas(const struct shard *s)
     return false;
 }
 
-static bool awaits_generation(const struct shard *s, unsigned worker)
+static bool awaits_interval(const struct shard *s, unsigned worker)
 {
     const struct flush *f = &s->rounds->flush[worker];
-    return f->request && f->request->kind == REQUEST_FLUSH_EARLIER && f->generation == 0;
+    return f->request && f->request->kind == REQUEST_FLUSH_EARLIER && f->interval == 0;
 }
 
 /* Can the changes be told that are to be flushed from whatever comes after them? */
@@ -288,23 +284,23 @@ static bool can_divide_for_flushes(const struct shard *s)
 {
     if (s->quiescing == 0 || !clocks_may_divide(s)) return false;
     for (unsigned w = 0; w < s->workers; w++)
-        if (awaits_generation(s, w)) return true;
+        if (awaits_interval(s, w)) return true;
     return false;
 }
 
 static void divide_for_flushes(struct shard *s)
 {
     if (dirty_rows_wait(s)) take_dirty(s);
-    uint64_t generation = clocks_divide(s);
+    uint64_t interval = clocks_divide(s);
     for (unsigned w = 0; w < s->workers; w++)
-        if (awaits_generation(s, w)) s->rounds->flush[w].generation = generation;
+        if (awaits_interval(s, w)) s->rounds->flush[w].interval = interval;
 }
 
 /* An update goes to the main copy, not by way of another node: when the round is over that took it
  * along, it is there. */
 static bool is_earlier_flushed(struct shard *s, struct flush *f)
 {
-    if (f->generation == 0 || !clocks_is_sent(s, f->generation)) return false;
+    if (f->interval == 0 || !clocks_is_sent(s, f->interval)) return false;
     if (!f->is_sent) f->round = s->rounds->begun;
     f->is_sent = true;
     for (unsigned peer = 0; peer < s->nodes; peer++)

@@ -39,7 +39,7 @@ struct peer_round {
  * what the replicas gained is sent, then the rounds are over that it went with. */
 struct flush {
     struct request *request; /* NULL: none is under way */
-    uint64_t generation;     /* of what is to be sent (clocks.h); 0: not yet */
+    uint64_t interval;       /* of what is to be sent (clocks.h); 0: not yet */
     bool is_sent;
     uint64_t round; /* the last one that may have taken it along */
 };
@@ -72,7 +72,8 @@ void round_decide_lookaheads(struct shard *);
  * (request.h). */
 void round_quiesce(struct shard *, struct request *);
 
-/* The peer was lost: nothing waits for it, or for a round to it. */
+/* The peer was lost: nothing waits for it, or for a round to it; all keys are to be considered
+ * anew. */
 void round_forget(struct shard *, unsigned peer);
 
 /* A peer's round ends, or one of ours is acknowledged. Returns NULL, or what is wrong with it. */

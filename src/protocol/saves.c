@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- copies of rows that are elsewhere ---- */
+/* ---- saves of others ---- */
 
 static void drop(struct shard *s, struct row_ref ref)
 {
@@ -107,7 +107,7 @@ static void forget(struct shard *s, unsigned peer, const struct given *g)
     }
 }
 
-/* ---- looks ---- */
+/* ---- sweeps ---- */
 
 static void say(struct shard *s, unsigned peer, uint8_t flags, uint32_t batch, uint64_t count)
 {
@@ -133,7 +133,7 @@ static unsigned guardian(const struct shard *s, struct row_ref ref)
     return home == s->rank ? loss_heir(s->losses, ref) : home;
 }
 
-/* The mark comes off first: who changes the row after that marks it anew. */
+/* Cleaned first: who changes the row after that makes it dirty anew. */
 static size_t save(struct shard *s, uint64_t index)
 {
     struct saves *v = s->saves;
@@ -141,10 +141,10 @@ static size_t save(struct shard *s, uint64_t index)
     if (!location_of(s, ref).is_here) return 0; /* its new owner saves it */
     row_clean(ref);
     directory_word w = row_word(ref);
-    if (!row_word_is_written(ref, w)) return 0; /* nor was any copy */
+    if (!row_word_is_written(ref, w)) return 0;
     unsigned to = guardian(s, ref);
     float *values =
-        say_save(s, ref, to, s->records.state[index].term, v->look, ref.partition->stored);
+        say_save(s, ref, to, s->records.state[index].term, v->sweep, ref.partition->stored);
     if (!values) return 0;
     row_read_version(ref, values, &w);
     v->peer[to].has_some = true;
@@ -197,11 +197,11 @@ static void begin(struct shard *s)
     const struct bitset empty = v->taken;
     v->taken = v->unsaved;
     v->unsaved = empty;
-    v->is_looking = true;
-    v->look++;
+    v->is_sweeping = true;
+    v->sweep++;
     v->began_ns = s->now_ns;
     v->cpu_ns = 0;
-    for (unsigned n = 0; n < s->nodes; n++) v->peer[n].looked_at = v->peer[n].received;
+    for (unsigned n = 0; n < s->nodes; n++) v->peer[n].before = v->peer[n].received;
     say_batch(s);
 }
 
@@ -216,12 +216,12 @@ static void end(struct shard *s)
 {
     struct saves *v = s->saves;
     uint64_t share_ns = s->now_ns + SAVES_PAUSES * v->cpu_ns;
-    v->is_looking = false;
+    v->is_sweeping = false;
     v->due_ns = v->began_ns + SAVES_PAUSE_NS;
     if (share_ns > v->due_ns) v->due_ns = share_ns;
     for (unsigned n = 0; n < s->nodes; n++)
-        if (v->peer[n].looked_at > 0) say(s, n, 0, 0, v->peer[n].looked_at);
-    shard_count(&s->counters.looks, 1);
+        if (v->peer[n].before > 0) say(s, n, 0, 0, v->peer[n].before);
+    shard_count(&s->counters.sweeps, 1);
     tell_platform(s);
 }
 
@@ -229,7 +229,7 @@ uint64_t saves_turn(struct shard *s)
 {
     struct saves *v = s->saves;
     if (!v || v->awaited > 0 || s->losses->members == 1) return UINT64_MAX;
-    if (!v->is_looking) {
+    if (!v->is_sweeping) {
         if (!v->covers && is_empty(&v->unsaved)) return UINT64_MAX;
         if (s->now_ns < v->due_ns) return v->due_ns;
         begin(s);
@@ -243,7 +243,7 @@ uint64_t saves_turn(struct shard *s)
 const char *saves_heard(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
-    if (!s->saves) return "a look where the loss of a node ends the job";
+    if (!s->saves) return "a sweep where the loss of a node ends the job";
     struct saves_peer *p = &s->saves->peer[a->peer];
     if (e->flags & WIRE_BEGIN) {
         say(s, a->peer, WIRE_END, e->round, 0);
@@ -282,7 +282,7 @@ void saves_repair(struct shard *s)
     while (p->first < p->count) hand_over(s, &p->given[p->first++]);
     v->awaited -= p->asked != 0;
     p->asked = 0;
-    v->is_looking = false; /* others gave up what they keep only behind a look that ended */
+    v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
     for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {
         bitset_remove(&v->taken, i);
         bitset_add(&v->unsaved, i);
@@ -296,7 +296,7 @@ void saves_claimed(struct shard *s, struct row_ref ref)
 
 void saves_repaired(struct shard *s)
 {
-    s->saves->covers = s->losses->view;
+    s->saves->covers = s->losses->number;
     s->saves->due_ns = 0;
     if (s->losses->members == 1) tell_platform(s);
 }

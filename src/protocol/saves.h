@@ -1,21 +1,21 @@
 /*
- * saves.h - copies of rows that outlive their owner: what it saves at another node, and what who
- * gave the row away keeps until then (README.md, "A node is lost").
+ * saves.h - what rows were, at nodes that outlive their owner (README.md, "A node is lost"): what an
+ * owner saves elsewhere, and what who gave a row away keeps until its new owner has saved it.
  *
  * The guardian of a key is its home; if the home owns the row, the node that would inherit the key
  * from it (loss.h). So a home that must decide about a row always has the save itself. Each shard
- * looks now and then: it sends every row here that has changed or come since it was last saved to
+ * sweeps now and then: it sends each row here that has changed or come since it was last saved to
  * its guardian, in batches that are acknowledged. When all are, and all rows that were given away
- * meanwhile have been received, the look is over, and those that gave us rows before hear it: until
- * then they keep them. Of two copies of a row the one with the higher term and then version is
- * later; what was kept has version 0. A row that was never written has no copy: it is zeros anyway,
- * and no copy of an earlier term has values.
+ * meanwhile have been received, the sweep is over, and who gave us rows before it hears that: until
+ * then he keeps them. Of two saves of a row the one with the higher term and then version is later;
+ * what was kept has version 0. A row that was never written has none: it is zeros anyway, and no save
+ * of an earlier term has values.
  *
- * A change of a row without a mark puts it into the dirty set, and from there into `unsaved`; the
- * look takes the mark off before it reads the row. So a row pays for one addition a look.
+ * The first change of a clean row puts it into the dirty set, and from there it comes to `unsaved`.
+ * A sweep cleans the row before it reads it. So a row pays for one addition a sweep.
  *
  * Callers   the shard's thread
- * Memory    16 bytes and two bits a key, of those that had copies or changed; at most one row of
+ * Memory    16 bytes and two bits a key, of those that had saves or changed; at most one row of
  *           another node for each key, in the slab; 16 bytes for each row given away and kept
  * Waiting   never, except as dispatch.h says
  * Life      saves_init after loss_init, any use, saves_fini
@@ -25,14 +25,15 @@
 
 #include "protocol/shard.h"
 
-/* Between the beginnings of two looks; and looks take at most a 32nd of the shard's time. */
+/* Between the beginnings of two sweeps. And saves take at most 3 % of the time: what a sweep takes is
+ * a quarter of it, as guardians store each row, and a worker marks it anew, which the shard hears. */
 #define SAVES_PAUSE_NS UINT64_C(100000000)
-enum { SAVES_PAUSES = 31, SAVES_BATCH_BYTES = 1 << 18 };
+enum { SAVES_PAUSES = 31 * 4, SAVES_BATCH_BYTES = 1 << 18 };
 
-/* A copy of a row that is elsewhere. */
+/* Of a row that is elsewhere. */
 struct saved {
     uint64_t term;
-    uint32_t version; /* the owner's look; 0: kept */
+    uint32_t version; /* the owner's sweep; 0: kept */
     uint32_t place;   /* its slot + 1; 0: there is none */
 };
 
@@ -43,22 +44,22 @@ struct given {
 struct saves_peer {
     struct given *given; /* given[first ... count-1] went there, and are not yet saved */
     size_t first, count, capacity;
-    uint64_t forgotten;           /* that went there before them */
-    uint64_t received, looked_at; /* rows that came from there; before the present look */
-    uint32_t asked;               /* the batch of which it owes the acknowledgement; 0: none */
-    bool has_some;                /* of the present batch */
+    uint64_t forgotten;        /* that went there before them */
+    uint64_t received, before; /* rows that came from there; before the present sweep */
+    uint32_t asked;            /* the batch of which it owes the acknowledgement; 0: none */
+    bool has_some;             /* of the present batch */
 };
 
 struct saves {
     struct saved *of; /* [keys] */
     size_t of_bytes;
-    struct bitset unsaved, taken; /* rows here; those that this look will say */
+    struct bitset unsaved, taken; /* rows here; those that this sweep will say */
     struct saves_peer *peer;      /* [nodes] */
-    bool is_looking;
-    uint32_t look, batch;      /* numbers of the last ones */
+    bool is_sweeping;
+    uint32_t sweep, batch;     /* numbers of the last ones */
     unsigned awaited;          /* acknowledgements */
-    uint32_t covers;           /* the view whose repair is over with the next look; 0: none */
-    uint64_t began_ns, cpu_ns; /* of the look */
+    uint32_t covers;           /* the loss whose repair is over with the next sweep; 0: none */
+    uint64_t began_ns, cpu_ns; /* of the sweep */
     uint64_t due_ns;           /* the next one */
 };
 
@@ -75,7 +76,7 @@ static inline void saves_changed(struct shard *s, uint64_t index)
 void saves_came(struct shard *, struct row_ref, unsigned from);
 void saves_keep(struct shard *, struct row_ref, unsigned to, uint64_t term);
 
-/* Looks, if it is due. Returns the time of the next call that it needs. */
+/* Sweeps, if it is due. Returns the time of the next call that it needs. */
 uint64_t saves_turn(struct shard *);
 
 /* From peers. They return NULL, or what is wrong with the message. */
@@ -88,7 +89,7 @@ const char *saves_heard(struct shard *, const struct arrival *);
 void saves_repair(struct shard *);
 /* The row is here: who would have its save? */
 void saves_claimed(struct shard *, struct row_ref);
-/* The values of the copy here; NULL: there is none. Is there one of a later term than that? */
+/* The values of the save here; NULL: there is none. Is there one of a later term than that? */
 static inline const float *saves_row(const struct shard *s, struct row_ref ref)
 {
     const struct saved *c = &s->saves->of[ref.index];
@@ -98,7 +99,7 @@ static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64
 {
     return s->saves->of[index].place && s->saves->of[index].term > term;
 }
-/* All but one look is done: then the platform hears that the loss is repaired. */
+/* All but one sweep is done: then the platform hears that the loss is repaired. */
 void saves_repaired(struct shard *);
 
 #endif

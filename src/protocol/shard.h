@@ -46,8 +46,8 @@ struct platform {
     uint64_t (*now_ns)(void *context);
     /* Processor time of this thread so far. A call takes half a microsecond. */
     uint64_t (*cpu_ns)(void *context);
-    /* The shard has repaired the loss of view `view` (repair.h). NULL: nobody asks. */
-    void (*repaired)(void *context, uint32_t view);
+    /* The shard has repaired the loss of this number (repair.h). NULL: nobody asks. */
+    void (*repaired)(void *context, uint32_t number);
 };
 
 /* No request is served or leaves, because a node was lost (repair.h). */

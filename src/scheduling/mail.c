@@ -174,7 +174,7 @@ double mail_now(void)
 #ifdef LOCUS_FIBERS
 unsigned mail_nap(struct mail_wait *w)
 {
-    w->looks++;
+    w->polls++;
     LOCUS_YIELD();
     return 0; /* no time passes */
 }
@@ -183,12 +183,12 @@ unsigned mail_nap(struct mail_wait *w)
 unsigned mail_nap(struct mail_wait *w)
 {
     enum { YIELDS = 100, STEP_NS = 5000, STEPS_MAX = 100 };
-    if (w->looks == 0) w->reminder.since_ns = time_now_ns();
-    if (w->looks++ < YIELDS) {
+    if (w->polls == 0) w->reminder.since_ns = time_now_ns();
+    if (w->polls++ < YIELDS) {
         sched_yield();
         return 0;
     }
-    uint64_t steps = w->looks - YIELDS;
+    uint64_t steps = w->polls - YIELDS;
     const struct timespec t = time_timespec(STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX));
     nanosleep(&t, NULL);
     return reminder_due(&w->reminder, time_now_ns());

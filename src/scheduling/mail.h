@@ -58,9 +58,9 @@ void mail_write_failure(const struct mail *, float *rows);
 /* Does a row of rounds or of sums say so? Then sets the sentence and returns -ECANCELED. */
 int mail_check(const struct mail *, const char *call, uint64_t round, const float *row);
 
-/* Waiting, by looking into a mailbox again and again; zeros at first. */
+/* Waiting, by polling a mailbox; zeros at first. */
 struct mail_wait {
-    uint64_t looks;
+    uint64_t polls;
     struct reminder reminder;
 };
 double mail_now(void);

@@ -20,7 +20,7 @@
  */
 
 /* Rounds asked for at a time: one is needed as each round ends; a second one catches up. */
-enum { LOOK = 2 };
+enum { ASKED_MAX = 2 };
 
 struct push {
     locus_key key;
@@ -40,11 +40,11 @@ struct locus_port {
     size_t *counts;
     locus_key *keys; /* of intents */
     /* Rounds that are asked for, from `known` on; 0: none are. */
-    unsigned looked;
-    locus_key look_keys[LOOK];
-    locus_ticket look;
-    struct push *pushes;                            /* of each round of the window */
-    float *look_rows, *sums, *push_rows, *sync_row; /* one memory */
+    unsigned asked;
+    locus_key asked_keys[ASKED_MAX];
+    locus_ticket asked_ticket;
+    struct push *pushes;                             /* of each round of the window */
+    float *asked_rows, *sums, *push_rows, *sync_row; /* one memory */
     locus_key sync_key;
     locus_ticket sync;
     struct locus_port_stats stats;
@@ -57,14 +57,14 @@ struct locus_port {
 static bool allocate(struct locus_port *p)
 {
     const struct mail *m = &p->mail;
-    size_t looks = (size_t)LOOK * m->round_length, pushes = (size_t)m->window * m->sums_length;
+    size_t asked = (size_t)ASKED_MAX * m->round_length, pushes = (size_t)m->window * m->sums_length;
     p->parts = calloc((size_t)p->slots_all * m->width, sizeof *p->parts);
     p->counts = calloc(p->slots_all, sizeof *p->counts);
     p->keys = calloc(m->width, sizeof *p->keys);
     p->pushes = calloc(m->window, sizeof *p->pushes);
-    p->look_rows = calloc(looks + m->sums_length + pushes + m->changes_length, sizeof(float));
-    if (!p->parts || !p->counts || !p->keys || !p->pushes || !p->look_rows) return false;
-    p->sums = p->look_rows + looks;
+    p->asked_rows = calloc(asked + m->sums_length + pushes + m->changes_length, sizeof(float));
+    if (!p->parts || !p->counts || !p->keys || !p->pushes || !p->asked_rows) return false;
+    p->sums = p->asked_rows + asked;
     p->push_rows = p->sums + m->sums_length;
     p->sync_row = p->push_rows + pushes;
     return true;
@@ -76,7 +76,7 @@ static void drop(struct locus_port *p)
     free(p->counts);
     free(p->keys);
     free(p->pushes);
-    free(p->look_rows);
+    free(p->asked_rows);
     p->is_closed = true;
     closed_keep(p, NULL, sizeof *p);
 }
@@ -139,7 +139,7 @@ int locus_port_close(locus_port *p)
 {
     int rc = p ? check_handle("locus_port_close", p) : 0;
     if (!p || rc) return rc;
-    rc = locus_wait(p->worker, p->look);
+    rc = locus_wait(p->worker, p->asked_ticket);
     for (unsigned i = 0; i < p->mail.window; i++) {
         int push = locus_wait(p->worker, p->pushes[i].ticket);
         if (rc == 0) rc = push;
@@ -206,17 +206,17 @@ static int intend(struct locus_port *p, uint64_t round)
 }
 
 /* Asks for the next rounds that may be written. */
-static int look(struct locus_port *p)
+static int ask(struct locus_port *p)
 {
     uint64_t end = p->synced + p->slots_all;
-    if (p->looked > 0) return 0;
-    while (p->looked < LOOK && p->known + p->looked < end) {
-        p->look_keys[p->looked] = p->mail.rounds + mail_slot(&p->mail, p->known + p->looked);
-        p->looked++;
+    if (p->asked > 0) return 0;
+    while (p->asked < ASKED_MAX && p->known + p->asked < end) {
+        p->asked_keys[p->asked] = p->mail.rounds + mail_slot(&p->mail, p->known + p->asked);
+        p->asked++;
     }
-    if (p->looked == 0) return 0;
-    int rc = locus_pull_async(p->worker, p->look_keys, p->looked, p->look_rows, &p->look);
-    if (rc) p->looked = 0;
+    if (p->asked == 0) return 0;
+    int rc = locus_pull_async(p->worker, p->asked_keys, p->asked, p->asked_rows, &p->asked_ticket);
+    if (rc) p->asked = 0;
     return rc;
 }
 
@@ -224,12 +224,12 @@ static int look(struct locus_port *p)
 static int read_rounds(struct locus_port *p)
 {
     const struct mail *m = &p->mail;
-    const float *row = p->look_rows;
-    unsigned count = p->looked;
+    const float *row = p->asked_rows;
+    unsigned count = p->asked;
     if (count == 0) return 0;
-    int rc = locus_wait(p->worker, p->look);
+    int rc = locus_wait(p->worker, p->asked_ticket);
     if (rc == -EDEADLK) return rc; /* in a read section: it is still under way */
-    p->looked = 0;
+    p->asked = 0;
     for (; rc == 0 && count > 0; count--, row += m->round_length) {
         size_t *parts = &p->counts[p->known % p->slots_all];
         if (!mail_read(m, p->known, row, parts_of(p, p->known), parts)) break;
@@ -243,10 +243,10 @@ static int await_round(struct locus_port *p)
     struct mail_wait wait = {0};
     int rc = read_rounds(p);
     while (rc == 0 && p->known == p->scheduled) {
-        rc = look(p);
+        rc = ask(p);
         if (rc == 0) rc = read_rounds(p);
         if (rc || p->known > p->scheduled) break;
-        rc = mail_check(&p->mail, "locus_port_schedule", p->known, p->look_rows);
+        rc = mail_check(&p->mail, "locus_port_schedule", p->known, p->asked_rows);
         if (rc) break;
         unsigned seconds = mail_nap(&wait);
         if (seconds)
@@ -303,7 +303,7 @@ int locus_port_push(locus_port *p, const float *partial)
     rc = locus_push_async(p->worker, &push->key, 1, row, &push->ticket);
     if (rc) return rc;
     p->pushed++;
-    look(p); /* ahead: who needs the round asks again, and hears what is wrong */
+    ask(p); /* ahead: who needs the round asks again, and hears what is wrong */
     return 0;
 }
 

@@ -16,7 +16,7 @@ static inline float *slot_row(const struct partition *p, directory_word w)
 
 /* What the owner does not know of a dirty replica: the row as it was before the first change since
  * it was last told; with an optimizer, the delta of the steps. */
-static inline float *unsaid_row(const struct partition *p, directory_word w)
+static inline float *unsent_row(const struct partition *p, directory_word w)
 {
     return partition_row(p, directory_slot(w) + 1);
 }
@@ -47,18 +47,18 @@ static inline uint64_t draw_of(struct row_ref s, directory_word w)
     return draw_at(s, directory_version(w));
 }
 
-/* Latched. `unsaid`: of a replica or a worker's copy, else NULL; the first change since the others
+/* Latched. `unsent`: of a replica or a worker's copy, else NULL; the first change since the others
  * were told finds there whatever was there. `draw`: how it rounds. */
 static inline void write_at(const struct partition *p, float *row, const struct write *write,
-                            float *unsaid, bool is_first, uint64_t draw)
+                            float *unsent, bool is_first, uint64_t draw)
 {
     const struct optimizer *o = p->optimizer;
     if (o) {
-        o->element->change(o, row, write->change, write->values, write->step, unsaid, is_first,
+        o->element->change(o, row, write->change, write->values, write->step, unsent, is_first,
                            draw);
         return;
     }
-    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+    if (unsent && is_first) floats_copy(unsent, row, p->length);
     LOCUS_YIELD();
     if (row_change_sets(write->change))
         floats_copy(row, write->values, p->length);
@@ -66,23 +66,23 @@ static inline void write_at(const struct partition *p, float *row, const struct 
         p->add(row, write->values, p->length);
 }
 
-/* The same by what another copy of the row keeps for it. */
+/* The same by what another copy of the row has not sent. */
 static inline void fold_at(const struct partition *p, float *row, const float *other,
-                           const float *other_unsaid, float *unsaid, bool is_first, uint64_t draw)
+                           const float *other_unsent, float *unsent, bool is_first, uint64_t draw)
 {
     const struct optimizer *o = p->optimizer;
     if (o) {
-        o->element->fold(o, row, other, other_unsaid, unsaid, is_first, draw);
+        o->element->fold(o, row, other, other_unsent, unsent, is_first, draw);
         return;
     }
-    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
-    p->gain(row, other_unsaid, other, p->length, true);
+    if (unsent && is_first) floats_copy(unsent, row, p->length);
+    p->gain(row, other_unsent, other, p->length, true);
 }
 
 static inline void unlatch(struct row_ref s, directory_word w)
 {
     directory_publish(row_ref_word(s),
-                      w & DIRECTORY_COPIED ? w | DIRECTORY_LATCH : w & ~DIRECTORY_LATCH);
+                      w & DIRECTORY_HAS_COPIES ? w | DIRECTORY_LATCH : w & ~DIRECTORY_LATCH);
 }
 
 /* The word of a row that has changed. */

@@ -43,7 +43,7 @@ struct suspect {
 struct copies {
     struct all_copies *all;
     const struct reader *reader;
-    enum { LOOK_EACH, LOOK_ONCE, LOOKED } look; /* which uses look at the clock */
+    enum { CHECK_EACH, CHECK_ONCE, CHECKED } age; /* which uses check how old copies are */
     directory_word **at; /* [slots] atomic; whose copies they are: NULL, nobody's */
     struct copy *copy;   /* [slots] */
     char *rows;          /* [slots], two each */
@@ -91,7 +91,7 @@ float *copies_row(const struct copies *c, const struct copy *copy)
     return (float *)(void *)(c->rows + slot * 2 * c->all->row_bytes);
 }
 
-float *copies_before(const struct copies *c, const struct copy *copy)
+float *copies_unsent(const struct copies *c, const struct copy *copy)
 {
     return copies_row(c, copy) + c->all->row_bytes / sizeof(float);
 }
@@ -111,12 +111,12 @@ directory_word copies_hold_word(directory_word *word)
     for (;;) {
         directory_word w = directory_load(word);
         LOCUS_YIELD();
-        if (!directory_is_copied(w)) return 0;
-        if (w & DIRECTORY_WANTED) {
+        if (!directory_has_copies(w)) return 0;
+        if (w & DIRECTORY_WAITERS) {
             spin_wait(&spins);
             continue;
         }
-        if (!__atomic_compare_exchange_n(word, &w, w | DIRECTORY_WANTED, false, __ATOMIC_ACQUIRE,
+        if (!__atomic_compare_exchange_n(word, &w, w | DIRECTORY_WAITERS, false, __ATOMIC_ACQUIRE,
                                          __ATOMIC_RELAXED))
             continue;
         FENCE(__ATOMIC_RELEASE); /* as in directory_try_latch() */
@@ -131,8 +131,8 @@ static directory_word fold(const struct copies *c, struct copy *copy, directory_
     if (!copy->is_dirty) return w;
     LOCUS_YIELD();
     const struct partition *p = copy->row.partition;
-    float *row = slot_row(p, w), *unsaid = directory_is_replica(w) ? unsaid_row(p, w) : NULL;
-    fold_at(p, row, copies_row(c, copy), copies_before(c, copy), unsaid, !(w & DIRECTORY_DIRTY),
+    float *row = slot_row(p, w), *unsent = directory_is_replica(w) ? unsent_row(p, w) : NULL;
+    fold_at(p, row, copies_row(c, copy), copies_unsent(c, copy), unsent, !(w & DIRECTORY_DIRTY),
             draw_of(copy->row, w));
     add_if_clean(copy->row, w);
     copy->is_dirty = false;
@@ -152,9 +152,9 @@ static directory_word hold_slot(const struct copies *c, unsigned slot)
  * copy may take long, and its next call comes at once. */
 static void take_first(struct copy *copy)
 {
-    __atomic_fetch_add(&copy->wanted, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&copy->waiters, 1, __ATOMIC_RELAXED);
     latch_take(&copy->latch);
-    __atomic_fetch_sub(&copy->wanted, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&copy->waiters, 1, __ATOMIC_RELAXED);
 }
 
 /* Held: the slot is nobody's any more. */
@@ -179,7 +179,7 @@ static void end(struct row_ref s, directory_word w)
         if (slot < COPIES_MAX) w = empty_slot(&all->of[i], slot, w);
     }
     LOCUS_YIELD();
-    unlatch(s, (w & ~DIRECTORY_COPIED & ~DIRECTORY_LATCH) + DIRECTORY_VERSION_ONE);
+    unlatch(s, (w & ~DIRECTORY_HAS_COPIES & ~DIRECTORY_LATCH) + DIRECTORY_VERSION_ONE);
 }
 
 void copies_end(struct row_ref s)
@@ -333,19 +333,19 @@ static void make(struct copies *c, struct row_ref s)
 
 void copies_use_many(struct copies *c, bool begin)
 {
-    if (c) c->look = begin ? LOOK_ONCE : LOOK_EACH;
+    if (c) c->age = begin ? CHECK_ONCE : CHECK_EACH;
 }
 
-static void look(struct copies *c)
+static void check_age(struct copies *c)
 {
     uint64_t now_ns = LOCUS_NOW_NS();
     if (now_ns - c->swept_ns >= COPIES_AGE_NS) sweep(c, now_ns);
-    if (c->look == LOOK_ONCE) c->look = LOOKED;
+    if (c->age == CHECK_ONCE) c->age = CHECKED;
 }
 
 struct copy *copies_hold(struct copies *c, struct row_ref s)
 {
-    if (c->look != LOOKED) look(c);
+    if (c->age != CHECKED) check_age(c);
     const directory_word *word = row_ref_word(s);
     unsigned slot = find(c, word);
     if (slot == COPIES_MAX) {
@@ -355,12 +355,12 @@ struct copy *copies_hold(struct copies *c, struct row_ref s)
     if (slot == COPIES_MAX) return NULL;
     struct copy *copy = &c->copy[slot];
     LOCUS_YIELD();
-    for (unsigned spins = 0; __atomic_load_n(&copy->wanted, __ATOMIC_RELAXED);) spin_wait(&spins);
+    for (unsigned spins = 0; __atomic_load_n(&copy->waiters, __ATOMIC_RELAXED);) spin_wait(&spins);
     latch_take(&copy->latch);
     LOCUS_YIELD();
     if (slot_word(c, slot) == word) return copy;
     latch_give(&copy->latch); /* it was taken in the last moment */
-    if (c->look == LOOKED) c->look = LOOK_ONCE;
+    if (c->age == CHECKED) c->age = CHECK_ONCE;
     return NULL;
 }
 
@@ -400,14 +400,14 @@ void copies_drain_all(const struct store *s)
 
 /* Has another worker found the same latch taken as often, a moment ago? Else the next one knows of
  * us. */
-static bool is_shared(const struct copies *c, const directory_word *word, uint64_t now_ns)
+static bool is_contended(const struct copies *c, const directory_word *word, uint64_t now_ns)
 {
     struct suspect *t = &c->all->suspect[hash_of(word) % SUSPECTS];
     latch_take(&t->latch);
-    bool shared = t->word == word && t->worker != c && now_ns - t->at_ns < FAILURES_NS;
+    bool contended = t->word == word && t->worker != c && now_ns - t->at_ns < FAILURES_NS;
     *t = (struct suspect){.latch = 1, .word = word, .worker = c, .at_ns = now_ns};
     latch_give(&t->latch);
-    return shared;
+    return contended;
 }
 
 bool copies_contended(struct copies *c, struct row_ref s)
@@ -420,7 +420,7 @@ bool copies_contended(struct copies *c, struct row_ref s)
         *f = (struct failing){.word = word, .since_ns = now_ns};
     if (++f->count < FAILURES) return false;
     f->word = NULL;
-    return is_shared(c, word, now_ns) && free_slot(c, word) < COPIES_MAX;
+    return is_contended(c, word, now_ns) && free_slot(c, word) < COPIES_MAX;
 }
 
 void copies_begin(struct row_ref s, directory_word w)
@@ -430,7 +430,7 @@ void copies_begin(struct row_ref s, directory_word w)
     __atomic_store_n(&s.partition->is_array, PARTITION_NO_ARRAY, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&s.partition->copies->begun, 1, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    unlatch(s, changed(w) | DIRECTORY_COPIED);
+    unlatch(s, changed(w) | DIRECTORY_HAS_COPIES);
 }
 
 uint64_t copies_begun(const struct store *s)

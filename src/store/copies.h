@@ -21,7 +21,7 @@
  * are used so seldom that they do not pay, and when nobody else has written the row for some
  * exchanges.
  *
- * The word has a second latch while the row has copies (its WANTED bit); who holds it may take
+ * The word has a second latch while the row has copies (its WAITERS bit); who holds it may take
  * those of copies, and never the other way round. Only its worker uses a copy, so it nearly always
  * finds the copy's latch free.
  *
@@ -52,7 +52,7 @@ struct copies;
 
 struct copy {
     int latch;
-    int wanted;         /* atomic: how many wait for it before its worker's next access */
+    int waiters;        /* atomic: how many wait for it before its worker's next access */
     bool is_dirty;      /* there are updates since the last exchange */
     uint32_t uses;      /* since then */
     uint32_t lonely;    /* exchanges one after the other without a change by anybody else */
@@ -73,9 +73,9 @@ struct copies *copies_of(const struct store *, unsigned worker, const struct rea
 struct copy *copies_hold(struct copies *, struct row_ref);
 /* It was used. May exchange it. */
 void copies_release(struct copies *, struct copy *);
-/* Of a copy that is held: what the worker reads, and that before the first of its updates. */
+/* Of a copy that is held: what the worker reads, and what the row does not have yet. */
 float *copies_row(const struct copies *, const struct copy *);
-float *copies_before(const struct copies *, const struct copy *);
+float *copies_unsent(const struct copies *, const struct copy *);
 /* How its next change rounds (floats.h): as no other worker's, nor any other change of its own. */
 uint64_t copies_draw(const struct copies *, const struct copy *);
 /* From here on the first use alone looks how old copies are; at the end each does again. NULL: a

@@ -4,16 +4,16 @@
  *
  *   bit 0      latch: a writer (or a mover, or a reader after too many attempts) is at work
  *   bits 1-3   state
- *   held:      bits 4-35 the row's slot; bit 36 wanted: a thread waits for the latch; bit 37 dirty;
- *              bit 38 copied; bits 39-63 the version, which every change of the row raises
+ *   held:      bits 4-35 the row's slot; bit 36 a thread waits for the latch; bit 37 dirty;
+ *              bit 38 workers have copies; bits 39-63 the version: every change of the row raises it
  *   elsewhere: bits 4-19 the owner as far as known; bits 20-63 the term of that ownership
  *              (src/protocol/README.md)
  *
  *                 first write              row_take
  *   UNTOUCHED ------------------> MAIN ---------------> ELSEWHERE --row_put--> MAIN, or EMPTY
  *                                                                              when never written
- *   EMPTY -----first write------> MAIN <--row_share / row_unshare--> SHARED
- *                                                    SHARED --row_take_unchanged--> ELSEWHERE
+ *   EMPTY -----first write------> MAIN <--row_track / row_untrack--> TRACKED
+ *                                                   TRACKED --row_take_unchanged--> ELSEWHERE
  *   ELSEWHERE <--row_replicate / row_forget--> REPLICA ----row_promote----> MAIN
  *
  * All rows that have replicas and were never written share one slot of zeros, and so do these
@@ -44,21 +44,21 @@ enum directory_state {
     DIRECTORY_UNTOUCHED = 0,
     DIRECTORY_ELSEWHERE = 1,
     DIRECTORY_MAIN = 2, /* the main copy is here */
-    /* a copy is here; if dirty, the next slot says what the owner does not have (row.h) */
+    /* a replica is here; if dirty, the next slot says what the owner does not have (row.h) */
     DIRECTORY_REPLICA = 3,
-    DIRECTORY_EMPTY = 4,  /* the main copy is here: never written, all zeros, no memory */
-    DIRECTORY_SHARED = 6, /* the main copy is here, and other nodes hold replicas */
+    DIRECTORY_EMPTY = 4,   /* the main copy is here: never written, all zeros, no memory */
+    DIRECTORY_TRACKED = 6, /* the main copy is here: it has replicas, or its table an optimizer */
 };
 
 #define DIRECTORY_LATCH UINT64_C(1)
 #define DIRECTORY_STATE_MASK UINT64_C(14)
 #define DIRECTORY_HAS_ROW UINT64_C(4) /* of the states: those that have a slot */
-#define DIRECTORY_WANTED (UINT64_C(1) << 36)
-/* Of REPLICA and SHARED: changed here since the shard last looked; the key is in the dirty set
+#define DIRECTORY_WAITERS (UINT64_C(1) << 36)
+/* Of REPLICA and TRACKED: changed here since the shard last looked; the key is in the dirty set
  * (store.h). */
 #define DIRECTORY_DIRTY (UINT64_C(1) << 37)
 /* With the latch, of a row here: workers have copies of it, and nobody has its latch (copies.h). */
-#define DIRECTORY_COPIED (UINT64_C(1) << 38)
+#define DIRECTORY_HAS_COPIES (UINT64_C(1) << 38)
 #define DIRECTORY_VERSION_SHIFT 39
 #define DIRECTORY_VERSION_ONE (UINT64_C(1) << DIRECTORY_VERSION_SHIFT)
 #define DIRECTORY_VERSIONS (UINT64_C(1) << (64 - DIRECTORY_VERSION_SHIFT))
@@ -77,9 +77,9 @@ static inline bool directory_is_latched(directory_word w)
     return w & DIRECTORY_LATCH;
 }
 
-static inline bool directory_is_copied(directory_word w)
+static inline bool directory_has_copies(directory_word w)
 {
-    const directory_word all = DIRECTORY_COPIED | DIRECTORY_LATCH | DIRECTORY_HAS_ROW;
+    const directory_word all = DIRECTORY_HAS_COPIES | DIRECTORY_LATCH | DIRECTORY_HAS_ROW;
     return (w & all) == all;
 }
 
@@ -89,15 +89,15 @@ static inline bool directory_is_readable(directory_word w)
     return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH)) == DIRECTORY_HAS_ROW;
 }
 
-/* The same, and no other node has a copy. */
+/* The same, and no other node has a replica. */
 static inline bool directory_is_own(directory_word w)
 {
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH)) == DIRECTORY_MAIN << 1;
 }
 
-/* Here or a replica, written, no writer at work, and marked: the key is in the dirty set, or the
- * table has an optimizer and no other node has a copy. */
-static inline bool directory_is_marked(directory_word w)
+/* Here or a replica, written, no writer at work, and dirty: the key is in the dirty set, or the
+ * table has an optimizer and no other node has a replica. */
+static inline bool directory_is_dirty(directory_word w)
 {
     return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH | DIRECTORY_DIRTY)) ==
            (DIRECTORY_HAS_ROW | DIRECTORY_DIRTY);
@@ -107,7 +107,7 @@ static inline bool directory_is_marked(directory_word w)
 static inline bool directory_is_own_stepped(directory_word w)
 {
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH | DIRECTORY_DIRTY)) ==
-           (DIRECTORY_SHARED << 1 | DIRECTORY_DIRTY);
+           (DIRECTORY_TRACKED << 1 | DIRECTORY_DIRTY);
 }
 
 static inline bool directory_has_row(directory_word w)
@@ -190,17 +190,17 @@ static inline bool directory_try_latch(directory_word *word, directory_word w)
 
 /* Tells the holder of the latch, whose word is w, that a thread waits. If the holder has just
  * released it, nothing is lost: the release clears the bit, and the next look sets it again. */
-static inline void directory_want(directory_word *word, directory_word w)
+static inline void directory_add_waiter(directory_word *word, directory_word w)
 {
-    if (!(w & DIRECTORY_WANTED))
-        __atomic_compare_exchange_n(word, &w, w | DIRECTORY_WANTED, false, __ATOMIC_RELAXED,
+    if (!(w & DIRECTORY_WAITERS))
+        __atomic_compare_exchange_n(word, &w, w | DIRECTORY_WAITERS, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED);
 }
 
 /* For the holder, before it releases. */
-static inline bool directory_is_wanted(const directory_word *word)
+static inline bool directory_has_waiters(const directory_word *word)
 {
-    return __atomic_load_n(word, __ATOMIC_RELAXED) & DIRECTORY_WANTED;
+    return __atomic_load_n(word, __ATOMIC_RELAXED) & DIRECTORY_WAITERS;
 }
 
 /* After a copy: was the row whole? */

@@ -106,7 +106,7 @@ static int add_tables(struct keyspace *k, const struct locus_table *tables, size
 
 static bool is_of_sums(const struct keyspace_table *t)
 {
-    return !row_type_kept(t->optimizer, t->element);
+    return !row_type_for(t->optimizer, t->element);
 }
 
 static void add_ranges(struct keyspace *k)
@@ -175,7 +175,7 @@ uint32_t keyspace_longest(const struct keyspace *k)
 
 void home_init(struct home *h, unsigned nodes, unsigned rank)
 {
-    *h = (struct home){.view = 1, .nodes = nodes, .rank = rank};
+    *h = (struct home){.membership = 1, .nodes = nodes, .rank = rank};
     for (unsigned b = 0; b < HOME_BUCKETS; b++) {
         h->node[b] = (uint16_t)(b % nodes);
         bool elsewhere = h->node[b] != rank;

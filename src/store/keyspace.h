@@ -120,16 +120,16 @@ unsigned keyspace_shards_needed(const struct locus_table *, size_t count);
  * the nodes in turn. So neighbours, which are often hot together, have different homes. The home
  * keys of a node have dense numbers, which are their slots. All other keys have dense numbers, too,
  * for their replicas, which take two slots each. The nodes agree on the table of buckets when they
- * join, under a view number. Each partition begins at another bucket, so that small ones do not all
+ * join. Each partition begins at another bucket, so that small ones do not all
  * begin at node 0.
  */
 enum { HOME_BUCKETS = 4096, HOME_ELSEWHERE_BIT = 15, HOME_ELSEWHERE = 1 << HOME_ELSEWHERE_BIT };
 
 struct home {
-    uint32_t view;
+    uint32_t membership; /* the number of this agreement: a frame of another one is refused */
     unsigned nodes;
     unsigned rank;     /* ours */
-    uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */
+    uint64_t slots[2]; /* of a key in each bucket: those that are ours, and those that are not */
     uint16_t node[HOME_BUCKETS];
     uint64_t held[HOME_BUCKETS / 64]; /* a bit a bucket: are its rows here at the start? */
     /* a bucket's first slot among ours; or HOME_ELSEWHERE and its first slot among the others */
@@ -138,18 +138,11 @@ struct home {
 
 void home_init(struct home *, unsigned nodes, unsigned rank);
 
-/* The bucket at which partition `part` begins. 0 in a cluster of one, where every key is at home
+/* The bucket at which a partition begins. 0 in a cluster of one, where every key is at home
  * and its slot is its number. */
 static inline unsigned home_first_bucket(const struct home *h, unsigned partition)
 {
     return h->nodes == 1 ? 0 : partition * 2654435761u % HOME_BUCKETS;
-}
-
-/* `at`: a key's number in its partition plus the partition's first bucket. The load is no atomic
- * one, which gcc would not combine with what follows: home_pass() writes the node whole. */
-static inline unsigned home_node(const struct home *h, uint64_t at)
-{
-    return h->node[at % HOME_BUCKETS];
 }
 
 /* The node was lost that was the bucket's. Where rows lie does not change with it. */
@@ -158,8 +151,9 @@ static inline void home_pass(struct home *h, unsigned bucket, unsigned node)
     __atomic_store_n(&h->node[bucket], (uint16_t)node, __ATOMIC_RELAXED);
 }
 
-/* The key's slot among those whose home is here; or, if *elsewhere becomes 1 instead of 0, the
- * first of its two slots among those whose home is not here. */
+/* The slot among those whose home is here of a key with the number `at`, counted from its
+ * partition's first bucket; or, if *elsewhere becomes 1 instead of 0, the first of its two slots
+ * among those whose home is not here. */
 static inline uint64_t home_slot(const struct home *h, uint64_t at, uint64_t *elsewhere)
 {
     uint64_t place = h->place[at % HOME_BUCKETS];

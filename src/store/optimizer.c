@@ -58,46 +58,46 @@ static void change(const struct optimizer *o, float *row, enum row_change change
 
 /* ---- values that are floats ---- */
 
-/* Kept: a delta; or of one step its gradient, rate and size, and in Adam the values before (n,
+/* Unsent: a delta; or of one step its gradient, rate and size, and in Adam the values before (n,
  * behind two arrays): then the last float, which no delta has below 0, is. */
-static bool is_gradient(const struct optimizer *o, const float *kept)
+static bool is_gradient(const struct optimizer *o, const float *unsent)
 {
-    return o->keeps_gradients && kept[o->delta - 1] < 0;
+    return o->keeps_gradients && unsent[o->delta - 1] < 0;
 }
 
-static struct row_step step_of(const struct optimizer *o, const float *kept)
+static struct row_step step_of(const struct optimizer *o, const float *unsent)
 {
-    return (struct row_step){kept[o->length], kept[o->length + 1]};
+    return (struct row_step){unsent[o->length], unsent[o->length + 1]};
 }
 
 static void keep_gradient(const struct optimizer *o, const float *row, const float *gradient,
-                          struct row_step step, float *kept)
+                          struct row_step step, float *unsent)
 {
     const uint32_t n = o->length;
-    if (o->type->arrays > 1) floats_copy(kept + 2 * (size_t)n, row, n);
-    if (kept != gradient) floats_copy(kept, gradient, n);
-    kept[n] = step.rate;
-    kept[n + 1] = step.size;
-    kept[o->delta - 1] = -1;
+    if (o->type->arrays > 1) floats_copy(unsent + 2 * (size_t)n, row, n);
+    if (unsent != gradient) floats_copy(unsent, gradient, n);
+    unsent[n] = step.rate;
+    unsent[n + 1] = step.size;
+    unsent[o->delta - 1] = -1;
 }
 
 /* Of a row that nobody reads. */
 static void change_alone(const struct optimizer *o, float *row, enum row_change what,
-                         const float *values, struct row_step step, float *kept, bool is_first)
+                         const float *values, struct row_step step, float *unsent, bool is_first)
 {
-    if (kept && is_first && what == ROW_ADD && o->keeps_gradients) {
-        keep_gradient(o, row, values, step, kept);
-        kept = NULL;
-    } else if (kept && is_first) {
-        floats_zero(kept, o->delta);
-    } else if (kept && is_gradient(o, kept)) {
-        o->type->note(&o->rule, step_of(o, kept), row, kept, o->length);
+    if (unsent && is_first && what == ROW_ADD && o->keeps_gradients) {
+        keep_gradient(o, row, values, step, unsent);
+        unsent = NULL;
+    } else if (unsent && is_first) {
+        floats_zero(unsent, o->delta);
+    } else if (unsent && is_gradient(o, unsent)) {
+        o->type->note(&o->rule, step_of(o, unsent), row, unsent, o->length);
     }
-    change(o, row, what, values, step, kept);
+    change(o, row, what, values, step, unsent);
 }
 
 static void change_floats(const struct optimizer *o, float *row, enum row_change what,
-                          const float *values, struct row_step step, float *kept, bool is_first,
+                          const float *values, struct row_step step, float *unsent, bool is_first,
                           uint64_t draw)
 {
     (void)draw;
@@ -106,42 +106,42 @@ static void change_floats(const struct optimizer *o, float *row, enum row_change
     float *copy = malloc(o->stored * sizeof *copy);
     INVARIANT(copy != NULL, "no memory for a copy of a row");
     floats_copy(copy, row, o->stored);
-    change_alone(o, copy, what, values, step, kept, is_first);
+    change_alone(o, copy, what, values, step, unsent, is_first);
     floats_copy(row, copy, o->stored);
     free(copy);
 #else
-    change_alone(o, row, what, values, step, kept, is_first);
+    change_alone(o, row, what, values, step, unsent, is_first);
 #endif
 }
 
 static void fold_floats(const struct optimizer *o, float *row, const float *other,
-                        const float *other_kept, float *kept, bool is_first, uint64_t draw)
+                        const float *other_unsent, float *unsent, bool is_first, uint64_t draw)
 {
-    const bool steps = is_gradient(o, other_kept);
-    const struct row_step step = steps ? step_of(o, other_kept) : (struct row_step){0};
+    const bool steps = is_gradient(o, other_unsent);
+    const struct row_step step = steps ? step_of(o, other_unsent) : (struct row_step){0};
     (void)other;
-    change_floats(o, row, steps ? ROW_ADD : ROW_MERGE, other_kept, step, kept, is_first, draw);
+    change_floats(o, row, steps ? ROW_ADD : ROW_MERGE, other_unsent, step, unsent, is_first, draw);
 }
 
-/* The delta stays; a gradient is kept of the row that there is now. */
-static void refresh_floats(const struct optimizer *o, float *row, const float *values, float *kept,
-                           uint64_t draw)
+/* The delta stays; a gradient is that of the row that there is now. */
+static void refresh_floats(const struct optimizer *o, float *row, const float *values,
+                           float *unsent, uint64_t draw)
 {
     floats_copy(row, values, o->stored);
     LOCUS_YIELD();
-    fold_floats(o, row, row, kept, is_gradient(o, kept) ? kept : NULL, true, draw);
+    fold_floats(o, row, row, unsent, is_gradient(o, unsent) ? unsent : NULL, true, draw);
 }
 
-static uint32_t collect_floats(const struct optimizer *o, const float *row, const float *kept,
+static uint32_t collect_floats(const struct optimizer *o, const float *row, const float *unsent,
                                float *delta)
 {
-    uint32_t floats = is_gradient(o, kept) ? o->length + OPTIMIZER_STEP_FLOATS : o->delta;
+    uint32_t floats = is_gradient(o, unsent) ? o->length + OPTIMIZER_STEP_FLOATS : o->delta;
     (void)row;
-    floats_copy(delta, kept, floats);
+    floats_copy(delta, unsent, floats);
     return floats;
 }
 
-/* ---- values of 16 bits: kept are those before the first change, then a delta's state ---- */
+/* ---- values of 16 bits: unsent are the values before the first change, then a delta's state ---- */
 
 /* A row and a delta as floats, of the longest or on the stack. */
 struct floats {
@@ -165,77 +165,77 @@ static void end_floats(const struct floats *f)
 static void widen(const struct optimizer *o, struct floats *f, const float *row)
 {
     o->bf16->widen(f->row, row, o->length);
-    floats_copy(f->row + o->length, row + o->words, o->stored - o->length);
+    floats_copy(f->row + o->length, row + o->packed, o->stored - o->length);
 }
 
 static void round_row(const struct optimizer *o, const struct floats *f, float *row, uint64_t draw)
 {
     o->bf16->round(row, f->row, o->length, draw);
-    floats_copy(row + o->words, f->row + o->length, o->stored - o->length);
+    floats_copy(row + o->packed, f->row + o->length, o->stored - o->length);
 }
 
 static void change_halves(const struct optimizer *o, float *row, enum row_change what,
-                          const float *values, struct row_step step, float *kept, bool is_first,
+                          const float *values, struct row_step step, float *unsent, bool is_first,
                           uint64_t draw)
 {
     const uint32_t n = o->length, rest = o->delta - n;
     struct floats f;
-    if (kept && is_first) {
-        floats_copy(kept, row, o->words);
-        floats_zero(kept + o->words, rest);
+    if (unsent && is_first) {
+        floats_copy(unsent, row, o->packed);
+        floats_zero(unsent + o->packed, rest);
     }
     if (what == ROW_SET_STORED) {
-        floats_copy(row, values, o->words + o->stored - n);
+        floats_copy(row, values, o->packed + o->stored - n);
         return;
     }
     begin_floats(&f, o);
     widen(o, &f, row);
-    if (kept) { /* d is not needed: collect_halves() */
+    if (unsent) { /* d is not needed: collect_halves() */
         floats_zero(f.delta, n);
-        floats_copy(f.delta + n, kept + o->words, rest);
+        floats_copy(f.delta + n, unsent + o->packed, rest);
     }
-    change(o, f.row, what, values, step, kept ? f.delta : NULL);
+    change(o, f.row, what, values, step, unsent ? f.delta : NULL);
     round_row(o, &f, row, draw);
-    if (kept) floats_copy(kept + o->words, f.delta + n, rest);
+    if (unsent) floats_copy(unsent + o->packed, f.delta + n, rest);
     end_floats(&f);
 }
 
-static uint32_t collect_halves(const struct optimizer *o, const float *row, const float *kept,
+static uint32_t collect_halves(const struct optimizer *o, const float *row, const float *unsent,
                                float *delta)
 {
     enum { MANY = 256 };
     float now[MANY];
-    o->bf16->widen(delta, kept, o->length);
+    o->bf16->widen(delta, unsent, o->length);
     for (size_t i = 0; i < o->length; i += MANY) {
         size_t count = o->length - i < MANY ? o->length - i : MANY;
         o->bf16->widen(now, row + i / 2, count);
         floats_best()->gain(delta + i, delta + i, now, count, false);
     }
-    floats_copy(delta + o->length, kept + o->words, o->delta - o->length);
+    floats_copy(delta + o->length, unsent + o->packed, o->delta - o->length);
     return o->delta;
 }
 
 static void fold_halves(const struct optimizer *o, float *row, const float *other,
-                        const float *other_kept, float *kept, bool is_first, uint64_t draw)
+                        const float *other_unsent, float *unsent, bool is_first, uint64_t draw)
 {
     struct floats f;
     begin_floats(&f, o);
-    collect_halves(o, other, other_kept, f.delta);
-    change_halves(o, row, ROW_MERGE, f.delta, (struct row_step){0}, kept, is_first, draw);
+    collect_halves(o, other, other_unsent, f.delta);
+    change_halves(o, row, ROW_MERGE, f.delta, (struct row_step){0}, unsent, is_first, draw);
     end_floats(&f);
 }
 
-static void refresh_halves(const struct optimizer *o, float *row, const float *values, float *kept,
-                           uint64_t draw)
+static void refresh_halves(const struct optimizer *o, float *row, const float *values,
+                           float *unsent, uint64_t draw)
 {
     struct floats f;
     begin_floats(&f, o);
-    collect_halves(o, row, kept, f.delta);
+    collect_halves(o, row, unsent, f.delta);
     widen(o, &f, values);
     o->type->merge(o->type, &o->rule, f.row, f.delta, o->length, false);
     round_row(o, &f, row, draw);
     end_floats(&f);
-    floats_copy(kept, values, o->words);
+    floats_copy(unsent, values, o->packed);
 }
 
 void optimizer_init(struct optimizer *o, const struct row_type *type, const struct locus_rule *rule,
@@ -250,7 +250,7 @@ void optimizer_init(struct optimizer *o, const struct row_type *type, const stru
                             .element = are_halves ? &halves : &floats,
                             .step = type->step,
                             .length = length,
-                            .words = row_type_words(element, length),
+                            .packed = row_type_packed(element, length),
                             .stored = (uint32_t)row_type_stored(type, length),
                             .delta = (uint32_t)row_type_delta(type, length),
                             .bf16 = are_halves ? bf16_best() : NULL,

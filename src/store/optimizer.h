@@ -27,21 +27,21 @@ struct optimizer;
 
 enum { OPTIMIZER_STEP_FLOATS = 2 };
 
-/* What is done to a row as it lies in memory: with values that are floats, or of 16
- * bits. `kept`: what a replica or a worker's copy keeps for the owner, or NULL; it is empty if
- * `is_first`, whatever is in it. `draw`: how the row rounds (floats.h). */
+/* What is done to a row as it lies in memory: with values that are floats, or of 16 bits.
+ * `unsent`: what a replica keeps for the owner, or a worker's copy for the row, or NULL; it is empty
+ * if `is_first`, whatever is in it. `draw`: how the row rounds (floats.h). */
 struct row_element {
     void (*change)(const struct optimizer *, float *row, enum row_change, const float *values,
-                   struct row_step, float *kept, bool is_first, uint64_t draw);
-    /* Changes it by what was kept of another copy of it. */
-    void (*fold)(const struct optimizer *, float *row, const float *other, const float *other_kept,
-                 float *kept, bool is_first, uint64_t draw);
-    /* It becomes this one, and what is kept was done to that. */
-    void (*refresh)(const struct optimizer *, float *row, const float *values, float *kept,
+                   struct row_step, float *unsent, bool is_first, uint64_t draw);
+    /* Changes it by what another copy of it has not sent. */
+    void (*fold)(const struct optimizer *, float *row, const float *other,
+                 const float *other_unsent, float *unsent, bool is_first, uint64_t draw);
+    /* It becomes this one, and what is unsent is done to that. */
+    void (*refresh)(const struct optimizer *, float *row, const float *values, float *unsent,
                     uint64_t draw);
-    /* Writes what is kept as the delta of a replica (row_type.h), or as the gradient of its only
+    /* Writes what is unsent as the delta of a replica (row_type.h), or as the gradient of its only
      * step, with rate and size behind. Returns the floats. */
-    uint32_t (*collect)(const struct optimizer *, const float *row, const float *kept,
+    uint32_t (*collect)(const struct optimizer *, const float *row, const float *unsent,
                         float *delta);
 };
 
@@ -49,10 +49,10 @@ struct row_element {
 struct optimizer {
     const struct row_type *type;
     const struct row_element *element;
-    row_step_fn *step;               /* the type's */
-    const struct bf16_version *bf16; /* NULL: values are floats */
-    /* values of a row; the words that they take; floats of row and state, and of a delta */
-    uint32_t length, words, stored, delta;
+    row_step_fn *step;             /* the type's */
+    const struct bf16_loops *bf16; /* NULL: values are floats */
+    /* values of a row; units of four bytes (store.h) of these, of row and state, and of a delta */
+    uint32_t length, packed, stored, delta;
     bool keeps_gradients; /* a replica, of a single step */
     struct locus_rule rule;
     /* atomic: */

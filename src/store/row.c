@@ -4,15 +4,15 @@
 
 #include <errno.h>
 
-/* Looks, a microsecond or two at most, for the other to take the latch. */
-enum { GIVE_WAY_LOOKS = 32 };
+/* A microsecond or two at most, for the other to take the latch. */
+enum { GIVE_WAY_SPINS = 32 };
 
 void row_give_way(const directory_word *word)
 {
     directory_word free = directory_load(word);
     for (int i = 0; directory_load(word) == free && !directory_is_latched(free); i++) {
         LOCUS_YIELD();
-        if (i == GIVE_WAY_LOOKS) { /* it may wait for this very processor */
+        if (i == GIVE_WAY_SPINS) { /* it may wait for this very processor */
             sched_yield();
             return;
         }
@@ -34,7 +34,7 @@ static bool read_copy(struct copies *mine, struct row_ref s, float *values)
 /* Held. */
 static void write_copy(struct copies *mine, struct copy *copy, const struct write *write)
 {
-    write_at(copy->row.partition, copies_row(mine, copy), write, copies_before(mine, copy),
+    write_at(copy->row.partition, copies_row(mine, copy), write, copies_unsent(mine, copy),
              !copy->is_dirty, copies_draw(mine, copy));
     copy->is_dirty = true;
     LOCUS_YIELD();
@@ -50,7 +50,7 @@ static bool add_to_copy(struct copies *mine, struct row_ref s, const struct writ
 }
 
 /* As write_at(). Where rows are not sums of floats, what the function makes of the values is set. */
-static void edit_at(const struct partition *p, float *row, const struct row_edit *e, float *unsaid,
+static void edit_at(const struct partition *p, float *row, const struct row_edit *e, float *unsent,
                     bool is_first, uint64_t draw)
 {
     const struct write write = {.change = ROW_SET, .values = e->scratch};
@@ -58,10 +58,10 @@ static void edit_at(const struct partition *p, float *row, const struct row_edit
     if (p->optimizer) {
         partition_show(p, e->scratch, row, false);
         e->change(e->context, e->scratch, p->length);
-        write_at(p, row, &write, unsaid, is_first, draw);
+        write_at(p, row, &write, unsent, is_first, draw);
         return;
     }
-    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+    if (unsent && is_first) floats_copy(unsent, row, p->length);
     LOCUS_YIELD();
     row_edit_latched(row, p->length, e);
 }
@@ -70,7 +70,7 @@ static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_ed
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    edit_at(s.partition, copies_row(mine, copy), e, copies_before(mine, copy), !copy->is_dirty,
+    edit_at(s.partition, copies_row(mine, copy), e, copies_unsent(mine, copy), !copy->is_dirty,
             copies_draw(mine, copy));
     copy->is_dirty = true;
     LOCUS_YIELD();
@@ -83,14 +83,14 @@ static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_ed
 static void publish_changed(struct row_ref s, directory_word w, struct copies *mine)
 {
     const directory_word *word = row_ref_word(s);
-    bool wanted = !(w & DIRECTORY_COPIED) && directory_is_wanted(word);
+    bool awaited = !(w & DIRECTORY_HAS_COPIES) && directory_has_waiters(word);
     add_if_clean(s, w);
     LOCUS_YIELD();
     if (mine && copies_contended(mine, s))
         copies_begin(s, w);
     else
         unlatch(s, changed(w));
-    if (__builtin_expect(wanted, 0)) row_give_way(word);
+    if (__builtin_expect(awaited, 0)) row_give_way(word);
 }
 
 /* ---- reading ---- */
@@ -112,7 +112,7 @@ static void read_at(const struct partition *p, float *values, const float *row, 
 static int read_latched(struct row_ref s, float *values, unsigned form, struct copies *mine)
 {
     directory_word w;
-    while (directory_is_copied(w = latch_or_copied(s, mine)))
+    while (directory_has_copies(w = latch_or_copies(s, mine)))
         if (read_copy(mine, s, values)) return directory_is_replica(w);
     if (!directory_is_latched(w)) return -EAGAIN;
     LOCUS_YIELD();
@@ -140,7 +140,7 @@ int row_read_slowly(struct row_ref s, float *values, unsigned form, struct copie
             /* zero at the moment of the load, latched or not */
             read_zeros(s.partition, values, form);
             return row_ref_is_here(s, w) ? 0 : ROW_ON_REPLICA;
-        } else if (directory_is_copied(w)) {
+        } else if (directory_has_copies(w)) {
             break;
         }
         cpu_relax();
@@ -157,7 +157,7 @@ const float *row_view_slowly(const struct store *st, struct row_ref s, struct co
         /* State and slot are valid even while the key is latched. */
         *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
         if (!directory_has_row(w)) return row_ref_is_held(s, w) ? st->zeros : NULL;
-        if (!mine || !directory_is_copied(w)) return row_at(s, w);
+        if (!mine || !directory_has_copies(w)) return row_at(s, w);
         const float *copy = copies_view(mine, s);
         if (copy) return copy;
     }
@@ -174,19 +174,19 @@ static struct write write_of(const struct partition *p, const float *values, enu
 
 /* The same for a slot that no reader knows yet. */
 static void write_new(struct row_ref s, directory_word w, uint64_t slot, const struct write *write,
-                      float *unsaid)
+                      float *unsent)
 {
     struct partition *p = s.partition;
     if (!p->optimizer) {
         fill_slot(p, slot, write->values);
-        if (unsaid) floats_zero(unsaid, p->length);
+        if (unsent) floats_zero(unsent, p->length);
         return;
     }
     zero_slot(p, slot);
-    write_at(p, partition_row(p, slot), write, unsaid, true, draw_of(s, w));
+    write_at(p, partition_row(p, slot), write, unsent, true, draw_of(s, w));
 }
 
-/* A shared row that was never written before. */
+/* A tracked row that was never written before. */
 static void publish_first(struct row_ref s, directory_word w)
 {
     add_if_clean(s, w);
@@ -232,8 +232,8 @@ static int write_first(struct row_ref s, const struct write *write, directory_wo
     }
     write_new(s, 0, slot, write, NULL);
     LOCUS_YIELD();
-    if (s.partition->marks)
-        publish_first(s, directory_held(DIRECTORY_SHARED, slot, 1));
+    if (s.partition->tracks_all)
+        publish_first(s, directory_held(DIRECTORY_TRACKED, slot, 1));
     else
         directory_publish(row_ref_word(s), main_word(s.partition, slot, 1));
     row_ref_touched(s);
@@ -241,7 +241,7 @@ static int write_first(struct row_ref s, const struct write *write, directory_wo
     return 0;
 }
 
-/* Latched: a shared row of zeros gets memory of its own. False: there is none. */
+/* Latched: a tracked row of zeros gets memory of its own. False: there is none. */
 static bool materialize(struct row_ref s, directory_word *w)
 {
     if (!partition_is_zeros(s.partition, *w)) return true;
@@ -254,8 +254,8 @@ static bool materialize(struct row_ref s, directory_word *w)
     return true;
 }
 
-static int write_shared(struct row_ref s, directory_word w, const struct write *write,
-                        struct copies *mine)
+static int write_tracked(struct row_ref s, directory_word w, const struct write *write,
+                         struct copies *mine)
 {
     bool replica = directory_is_replica(w);
     if (replica && row_change_sets(write->change)) {
@@ -268,13 +268,13 @@ static int write_shared(struct row_ref s, directory_word w, const struct write *
     }
     LOCUS_YIELD();
     write_at(s.partition, slot_row(s.partition, w), write,
-             replica ? unsaid_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY), draw_of(s, w));
+             replica ? unsent_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY), draw_of(s, w));
     publish_changed(s, w, mine);
     return replica;
 }
 
-int row_write_shared(struct row_ref s, directory_word w, const float *values,
-                     enum row_change change)
+int row_write_tracked(struct row_ref s, directory_word w, const float *values,
+                      enum row_change change)
 {
     const struct partition *p = s.partition;
     if (change == ROW_ADD && p->optimizer && !p->bf16 && directory_is_own_stepped(w)) {
@@ -283,7 +283,7 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
         return 0;
     }
     const struct write write = write_of(p, values, change);
-    return write_shared(s, w, &write, NULL);
+    return write_tracked(s, w, &write, NULL);
 }
 
 /* The key is latched, and w was its word before. */
@@ -292,7 +292,7 @@ static int write_latched(struct row_ref s, directory_word w, const struct write 
 {
     if (!directory_has_row(w))
         return row_ref_is_here(s, w) ? write_first(s, write, w) : write_first_replica(s, write, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return write_shared(s, w, write, mine);
+    if (directory_state(w) != DIRECTORY_MAIN) return write_tracked(s, w, write, mine);
     LOCUS_YIELD();
     row_write_at(s, slot_row(s.partition, w), write->values, write->change);
     publish_changed(s, w, mine);
@@ -307,7 +307,7 @@ static int write_slowly(struct row_ref s, const struct write *write, struct copi
     if (!mine && !sets)
         w = latch_beside(s);
     else
-        while (directory_is_copied(w = latch_or_copied(s, mine)))
+        while (directory_has_copies(w = latch_or_copies(s, mine)))
             if (add_to_copy(mine, s, write)) return directory_is_replica(w);
     return directory_is_latched(w) ? write_latched(s, w & ~DIRECTORY_LATCH, write, mine) : -EAGAIN;
 }
@@ -360,7 +360,7 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     directory_word w = directory_load(row_ref_word(s));
     /* a replica's is asked for here, taken or not */
     struct copies *waits = directory_is_latched(w) ? mine : NULL;
-    while (directory_is_copied(w = latch_or_copied(s, mine))) {
+    while (directory_has_copies(w = latch_or_copies(s, mine))) {
         struct copy *copy = copies_hold(mine, s);
         if (!copy) continue;
         const float *values = to_show(p, copies_row(mine, copy), shown);
@@ -376,23 +376,23 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     return rc;
 }
 
-static int edit_shared(struct row_ref s, directory_word w, const struct row_edit *e,
-                       struct copies *mine)
+static int edit_tracked(struct row_ref s, directory_word w, const struct row_edit *e,
+                        struct copies *mine)
 {
     if (!materialize(s, &w)) {
         unlatch(s, w);
         return -ENOMEM;
     }
     bool replica = directory_is_replica(w);
-    edit_at(s.partition, slot_row(s.partition, w), e, replica ? unsaid_row(s.partition, w) : NULL,
+    edit_at(s.partition, slot_row(s.partition, w), e, replica ? unsent_row(s.partition, w) : NULL,
             !(w & DIRECTORY_DIRTY), draw_of(s, w));
     publish_changed(s, w, mine);
     return replica;
 }
 
-int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e)
+int row_edit_tracked(struct row_ref s, directory_word w, const struct row_edit *e)
 {
-    return edit_shared(s, w, e, NULL);
+    return edit_tracked(s, w, e, NULL);
 }
 
 /* What it makes of zeros is its update as well. */
@@ -407,12 +407,12 @@ static int edit_first(struct row_ref s, const struct row_edit *e, directory_word
 int row_edit_slowly(struct row_ref s, const struct row_edit *e, struct copies *mine)
 {
     directory_word w;
-    while (directory_is_copied(w = latch_or_copied(s, mine)))
+    while (directory_has_copies(w = latch_or_copies(s, mine)))
         if (edit_copy(mine, s, e)) return directory_is_replica(w);
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w)) return edit_first(s, e, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return edit_shared(s, w, e, mine);
+    if (directory_state(w) != DIRECTORY_MAIN) return edit_tracked(s, w, e, mine);
     row_edit_latched(slot_row(s.partition, w), s.partition->length, e);
     publish_changed(s, w, mine);
     return 0;

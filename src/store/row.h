@@ -1,8 +1,8 @@
 /*
  * row.h - operations on rows: read, add, set, edit, view, take out, put in; the same for many keys.
  *
- * Every read and write of a key is atomic. A reader copies without a latch and writes no shared
- * memory: if the directory word is the same before and after, the copy is consistent. After a
+ * Every read and write of a key is atomic. A reader copies without a latch and writes nothing
+ * that others read: if the directory word is the same before and after, the copy is consistent. After a
  * bounded number of attempts it takes the latch like a writer. A latch is held for the time of one
  * copy; a thread that waits longer yields the processor.
  *
@@ -18,7 +18,7 @@
  *
  * With an optimizer (optimizer.h) an update is a gradient, with which the row takes a step, and the
  * next slot has the delta of a replica's steps (row_type.h). Workers read values; a row that moves
- * or is copied has its state with it.
+ * or is replicated has its state with it.
  *
  * Where several workers write a row at the same time, each has a copy of it (copies.h). So those of
  * a worker name its copies: `mine`, NULL for a worker without, and for a thread that is none.
@@ -62,18 +62,18 @@ const float *row_view_slowly(const struct store *, struct row_ref, struct copies
                              int *is_replica);
 /* The key is latched, and w was its word before: a replica, a main copy that has replicas, or one
  * that has an optimizer. */
-int row_write_shared(struct row_ref, directory_word w, const float *values, enum row_change);
-int row_edit_shared(struct row_ref, directory_word w, const struct row_edit *);
+int row_write_tracked(struct row_ref, directory_word w, const float *values, enum row_change);
+int row_edit_tracked(struct row_ref, directory_word w, const struct row_edit *);
 
 /* The row that the word names. That is nearly always the slot that follows from the key, so the
  * processor can use that address before the word arrives. The asm hides from the compiler that the
  * two are equal in that case. */
-static inline float *row_at_foreseen(struct row_ref s, directory_word w)
+static inline float *row_at_computed(struct row_ref s, directory_word w)
 {
-    uint64_t usual = row_ref_usual_slot(s);
-    float *row = partition_row(s.partition, usual);
+    uint64_t slot = row_ref_computed_slot(s);
+    float *row = partition_row(s.partition, slot);
     __asm__("" : "+r"(row));
-    return __builtin_expect(directory_slot(w) == usual, 1)
+    return __builtin_expect(directory_slot(w) == slot, 1)
                ? row
                : partition_row(s.partition, directory_slot(w));
 }
@@ -84,14 +84,14 @@ static inline float *row_at(struct row_ref s, directory_word w)
 {
     return __builtin_expect(s.partition->home != NULL, 0)
                ? partition_row(s.partition, directory_slot(w))
-               : row_at_foreseen(s, w);
+               : row_at_computed(s, w);
 }
 
 /* If a partition is an array (store.h), a view reads no word. If it is plain, no access reads a
  * word, and no version rises. */
 
 /* One attempt. -EAGAIN also if a writer is at work or the row was never written. `length`: the
- * partition's; `alone`: the key is not one of many. */
+ * partition's; `alone`: its word was not prefetched. */
 static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, float *values,
                                                               uint32_t length, bool alone)
 {
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, 
     directory_word w = directory_load(word);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
-    floats_copy(values, alone ? row_at_foreseen(s, w) : row_at(s, w), length);
+    floats_copy(values, alone ? row_at_computed(s, w) : row_at(s, w), length);
     LOCUS_YIELD();
     return __builtin_expect(directory_is_unchanged(word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }
@@ -127,14 +127,6 @@ static inline int row_read(struct row_ref s, float *values)
     return row_read_any(s, values, NULL);
 }
 
-/* One key alone, whose word was not prefetched. */
-static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s, float *values,
-                                                                struct copies *mine)
-{
-    int done = row_try_read(s, values, s.partition->length, true);
-    return done >= 0 ? done : row_read_slowly(s, values, 0, mine);
-}
-
 /* Lets a waiting thread have the latch. A thread that writes a row again and again would otherwise
  * take it back before the other processor has seen it free. */
 void row_give_way(const directory_word *);
@@ -143,9 +135,9 @@ void row_give_way(const directory_word *);
 static inline void row_publish(directory_word *word, directory_word w)
 {
     LOCUS_YIELD();
-    bool wanted = directory_is_wanted(word);
+    bool awaited = directory_has_waiters(word);
     directory_publish(word, w + DIRECTORY_VERSION_ONE);
-    if (__builtin_expect(wanted, 0)) row_give_way(word);
+    if (__builtin_expect(awaited, 0)) row_give_way(word);
 }
 
 static inline __attribute__((always_inline)) void row_write_at(struct row_ref s, float *row,
@@ -175,12 +167,12 @@ static inline bool row_try_latch(struct row_ref s, directory_word *word, directo
     return s.partition->has_one_writer || directory_try_latch(word, w);
 }
 
-/* Does the latch suffice to change the row, because nobody need be told? No other node has a copy;
+/* Does the latch suffice to change the row, because nobody need be told? No other node has a replica;
  * or the key is in the dirty set, and what a replica was before is kept. An optimizer's rows need
  * more. */
 static inline __attribute__((always_inline)) bool row_is_told(struct row_ref s, directory_word w)
 {
-    return directory_is_own(w) || (directory_is_marked(w) && !s.partition->optimizer);
+    return directory_is_own(w) || (directory_is_dirty(w) && !s.partition->optimizer);
 }
 
 /* The same for such a change: only the owner sets rows. */
@@ -217,7 +209,7 @@ static inline __attribute__((always_inline)) int row_write_by(struct row_ref s, 
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_write_slowly(s, values, change, mine);
     if (__builtin_expect(!row_may_write(s, w, change), 0))
-        return row_write_shared(s, w, values, change);
+        return row_write_tracked(s, w, values, change);
     row_write_latched(s, word, w, values, change);
     return directory_is_replica(w);
 }
@@ -261,7 +253,7 @@ static inline __attribute__((always_inline)) void row_step_at(const struct parti
 }
 
 /* A step in place of a main copy while no writer is at work, and nobody need be told: no other node
- * has a copy, or the key is in the dirty set; false: nothing was done. */
+ * has a replica, or the key is in the dirty set; false: nothing was done. */
 static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
                                                                row_gradient_fn *gradient,
                                                                void *context, float *scratch)
@@ -339,7 +331,7 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_edit_slowly(s, e, mine);
-    if (__builtin_expect(!row_is_told(s, w), 0)) return row_edit_shared(s, w, e);
+    if (__builtin_expect(!row_is_told(s, w), 0)) return row_edit_tracked(s, w, e);
     LOCUS_YIELD();
     row_edit_latched(row_at(s, w), s.partition->length, e);
     row_publish(word, w);
@@ -347,8 +339,10 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
 }
 
 /* The row in place, inside a reader's section; NULL if it is not here. *is_replica: 0 or 1. */
-static inline const float *row_view(const struct store *st, struct row_ref s, struct copies *mine,
-                                    int *is_replica)
+static inline __attribute__((always_inline)) const float *row_view(const struct store *st,
+                                                                   struct row_ref s,
+                                                                   struct copies *mine,
+                                                                   int *is_replica)
 {
     if (partition_is_array(s.partition)) {
         *is_replica = 0;
@@ -398,9 +392,9 @@ static inline bool row_word_is_written(struct row_ref s, directory_word w)
 }
 
 /* The main copy: from now on a change puts its key into the dirty set; no longer. */
-void row_share(struct row_ref);
-void row_unshare(struct row_ref);
-/* Called before the shard looks at a shared row that was in the dirty set: the next change puts it
+void row_track(struct row_ref);
+void row_untrack(struct row_ref);
+/* Called before the shard looks at a tracked row that was in the dirty set: the next change puts it
  * there again. */
 void row_clean(struct row_ref);
 
@@ -416,7 +410,7 @@ void row_refresh(struct row_ref, const float *values);
 static inline bool row_is_dirty(struct row_ref s)
 {
     directory_word w = __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED);
-    bool is_held = directory_is_copied(w) ? w & DIRECTORY_WANTED : directory_is_latched(w);
+    bool is_held = directory_has_copies(w) ? w & DIRECTORY_WAITERS : directory_is_latched(w);
     return is_held || w & DIRECTORY_DIRTY;
 }
 /* Takes these updates out, and leaves none. Returns the floats that it wrote: a delta, or the

@@ -24,19 +24,19 @@ static inline uint64_t own_slot(struct row_ref s)
 
 /* Returns the word, latched by us; or, unlatched, a word that says that the row is not here; or,
  * if it may have copies, one that says so. Waits for the holder of the latch. */
-static inline directory_word latch_or_copied(struct row_ref s, bool may_have)
+static inline directory_word latch_or_copies(struct row_ref s, bool may_have)
 {
     unsigned spins = 0;
     for (;;) {
         directory_word w = directory_load(row_ref_word(s));
         LOCUS_YIELD();
-        if (directory_is_copied(w)) {
+        if (directory_has_copies(w)) {
             if (may_have) return w;
             copies_end(s);
             continue;
         }
         if (directory_is_latched(w)) {
-            directory_want(row_ref_word(s), w);
+            directory_add_waiter(row_ref_word(s), w);
             spin_wait(&spins);
             continue;
         }
@@ -47,7 +47,7 @@ static inline directory_word latch_or_copied(struct row_ref s, bool may_have)
 
 static inline directory_word latch_here(struct row_ref s)
 {
-    return latch_or_copied(s, false);
+    return latch_or_copies(s, false);
 }
 
 /* The same for who changes the row while workers keep their copies of it: its word is held then,
@@ -55,8 +55,8 @@ static inline directory_word latch_here(struct row_ref s)
 static inline directory_word latch_beside(struct row_ref s)
 {
     for (;;) {
-        directory_word w = latch_or_copied(s, true);
-        if (!directory_is_copied(w) || (w = copies_hold_word(row_ref_word(s)))) return w;
+        directory_word w = latch_or_copies(s, true);
+        if (!directory_has_copies(w) || (w = copies_hold_word(row_ref_word(s)))) return w;
     }
 }
 
@@ -75,13 +75,13 @@ static inline void zero_slot(struct partition *p, uint64_t slot)
     floats_zero(partition_row(p, slot), p->stored);
 }
 
-/* Takes two slots for a replica and returns the copy's. A key whose home is here has no computed
+/* Takes two slots for a replica and returns the first. A key whose home is here has no computed
  * slots for a replica. */
 static inline uint64_t take_pair(struct row_ref s)
 {
     uint64_t elsewhere, slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
-    uint64_t pair =
-        slab_take(&s.partition->pairs, elsewhere && s.partition->foresees ? slot / 2 : SLAB_NONE);
+    uint64_t pair = slab_take(&s.partition->pairs,
+                              elsewhere && s.partition->computes_replicas ? slot / 2 : SLAB_NONE);
     return pair == SLAB_NONE ? SLAB_NONE : s.partition->first_pair + 2 * pair;
 }
 
@@ -110,12 +110,13 @@ static inline uint64_t fresh_version(struct partition *p)
     return __atomic_add_fetch(&p->arrivals, 1, __ATOMIC_RELAXED) * UINT64_C(0x9E3779B1);
 }
 
-/* The word of a main copy that no other node has a copy of (store.h). With marks its key is in the
- * dirty set, or the shard knows. */
+/* The word of a main copy without replicas (store.h). If it is tracked its shard knows that it is
+ * dirty. */
 static inline directory_word main_word(const struct partition *p, uint64_t slot, uint64_t version)
 {
-    return p->optimizer || p->marks ? directory_held(DIRECTORY_SHARED, slot, version) | DIRECTORY_DIRTY
-                        : directory_main(slot, version);
+    return p->optimizer || p->tracks_all
+               ? directory_held(DIRECTORY_TRACKED, slot, version) | DIRECTORY_DIRTY
+               : directory_main(slot, version);
 }
 
 #endif

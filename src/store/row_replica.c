@@ -27,7 +27,7 @@ void row_read_version(struct row_ref s, float *values, directory_word *w)
         *w = directory_load(row_ref_word(s));
         LOCUS_YIELD();
         if (!directory_is_readable(*w)) {
-            if (directory_is_copied(*w)) break;
+            if (directory_has_copies(*w)) break;
             cpu_relax();
             continue;
         }
@@ -48,32 +48,32 @@ directory_word row_word(struct row_ref s)
     unsigned spins = 0;
     for (;;) {
         directory_word w = directory_load(row_ref_word(s));
-        if (!directory_is_latched(w) || directory_is_copied(w)) return w & ~DIRECTORY_LATCH;
+        if (!directory_is_latched(w) || directory_has_copies(w)) return w & ~DIRECTORY_LATCH;
         LOCUS_YIELD();
         spin_wait(&spins);
     }
 }
 
-void row_share(struct row_ref s)
+void row_track(struct row_ref s)
 {
     directory_word w = hold(s);
     bool has_row = directory_has_row(w);
     uint64_t slot = has_row ? directory_slot(w) : s.partition->zero_slot,
              version = has_row ? directory_version(w) : 1;
-    unlatch(s, directory_held(DIRECTORY_SHARED, slot, version) | (w & DIRECTORY_COPIED));
+    unlatch(s, directory_held(DIRECTORY_TRACKED, slot, version) | (w & DIRECTORY_HAS_COPIES));
     row_ref_touched(s);
 }
 
-void row_unshare(struct row_ref s)
+void row_untrack(struct row_ref s)
 {
     directory_word w = hold(s);
     if (partition_is_zeros(s.partition, w))
         directory_publish(row_ref_word(s), directory_empty());
     else
-        unlatch(s, s.partition->marks
+        unlatch(s, s.partition->tracks_all
                        ? w
                        : main_word(s.partition, directory_slot(w), directory_version(w)) |
-                             (w & DIRECTORY_COPIED));
+                             (w & DIRECTORY_HAS_COPIES));
 }
 
 void row_clean(struct row_ref s)
@@ -117,7 +117,7 @@ static void merge_updates(struct row_ref s, float *row, directory_word w)
 {
     const struct partition *p = s.partition;
     if (!(w & DIRECTORY_DIRTY)) return;
-    fold_at(p, row, slot_row(p, w), unsaid_row(p, w), NULL, false, draw_of(s, w));
+    fold_at(p, row, slot_row(p, w), unsent_row(p, w), NULL, false, draw_of(s, w));
 }
 
 /* The same where the replica is; the row it was before the first change is the new one, too. */
@@ -125,16 +125,16 @@ static void refresh_dirty(struct row_ref s, directory_word w, const float *value
 {
     const struct partition *p = s.partition;
     const struct optimizer *o = p->optimizer;
-    float *row = slot_row(p, w), *unsaid = unsaid_row(p, w);
+    float *row = slot_row(p, w), *unsent = unsent_row(p, w);
     if (o) {
-        o->element->refresh(o, row, values, unsaid, draw_of(s, w));
+        o->element->refresh(o, row, values, unsent, draw_of(s, w));
         return;
     }
-    p->gain(unsaid, unsaid, row, p->length, false);
+    p->gain(unsent, unsent, row, p->length, false);
     floats_copy(row, values, p->length);
     LOCUS_YIELD();
-    p->add(row, unsaid, p->length);
-    floats_copy(unsaid, values, p->length);
+    p->add(row, unsent, p->length);
+    floats_copy(unsent, values, p->length);
 }
 
 void row_refresh(struct row_ref s, const float *values)
@@ -149,7 +149,7 @@ void row_refresh(struct row_ref s, const float *values)
     unlatch(s, w + DIRECTORY_VERSION_ONE);
 }
 
-/* Latched: the updates go out, the mark comes off. */
+/* Latched: the updates go out, and it is clean. */
 static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
 {
     const struct partition *p = s.partition;
@@ -158,9 +158,9 @@ static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
     if (updates && !(w & DIRECTORY_DIRTY))
         floats_zero(updates, floats);
     else if (updates && o)
-        floats = o->element->collect(o, slot_row(p, w), unsaid_row(p, w), updates);
+        floats = o->element->collect(o, slot_row(p, w), unsent_row(p, w), updates);
     else if (updates)
-        p->gain(updates, unsaid_row(p, w), slot_row(p, w), p->length, false);
+        p->gain(updates, unsent_row(p, w), slot_row(p, w), p->length, false);
     LOCUS_YIELD();
     return floats;
 }
@@ -178,7 +178,7 @@ bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
 {
     directory_word w = directory_load(row_ref_word(s));
     LOCUS_YIELD();
-    if (directory_is_copied(w)) copies_end(s);
+    if (directory_has_copies(w)) copies_end(s);
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
     if (!try_move(s, w, next)) return false;
     if (directory_has_row(w)) mover_free(m, s.partition, directory_slot(w));

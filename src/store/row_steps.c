@@ -4,7 +4,7 @@
 
 /*
  * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
- * instruction sets: VERSION() at the end. All give the same, to the bit, because nothing is
+ * instruction sets: VARIANT() at the end. All give the same, to the bit, because nothing is
  * contracted, so nodes with other processors step alike.
  *
  * In a step: row w, gradient g, of n floats each; d: the delta, or NULL. Notes are rare.
@@ -105,17 +105,17 @@ INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, f
 }
 
 static void momentum_note(const struct locus_rule *rule, struct row_step step, const float *w,
-                          float *kept, uint32_t n)
+                          float *unsent, uint32_t n)
 {
     const float *u = w + n;
-    float *c = kept + n;
+    float *c = unsent + n;
     (void)rule;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        c[i] = kept[i];
-        kept[i] = -step.rate * u[i];
+        c[i] = unsent[i];
+        unsent[i] = -step.rate * u[i];
     }
-    kept[2 * n] = 1;
+    unsent[2 * n] = 1;
 }
 
 /* ---- AdaGrad: the state is the sums of squares ---- */
@@ -138,15 +138,15 @@ INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, fl
 }
 
 static void adagrad_note(const struct locus_rule *rule, struct row_step step, const float *w,
-                         float *kept, uint32_t n)
+                         float *unsent, uint32_t n)
 {
     const float *s = w + n;
-    float *c = kept + n;
+    float *c = unsent + n;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float x = kept[i];
+        float x = unsent[i];
         c[i] = x * x;
-        kept[i] = -step.rate * x / (sqrtf(s[i]) + rule->epsilon);
+        unsent[i] = -step.rate * x / (sqrtf(s[i]) + rule->epsilon);
     }
 }
 
@@ -221,26 +221,26 @@ INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float
 
 /* Behind the gradient are the values before: a part of them went with the step. */
 static void adam_note(const struct locus_rule *rule, struct row_step step, const float *w,
-                      float *kept, uint32_t n)
+                      float *unsent, uint32_t n)
 {
     (void)rule;
     (void)step;
-    float *c = kept + n, *e = kept + 2 * (size_t)n;
+    float *c = unsent + n, *e = unsent + 2 * (size_t)n;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float x = kept[i];
-        kept[i] = w[i] == e[i] ? 0 : w[i] - e[i];
+        float x = unsent[i];
+        unsent[i] = w[i] == e[i] ? 0 : w[i] - e[i];
         c[i] = x;
         e[i] = x * x;
     }
-    kept[3 * n] = 1;
+    unsent[3 * n] = 1;
 }
 
-/* ---- versions ---- */
+/* ---- variants ---- */
 
 /* The compiler sees in which case there is no delta. */
-#define FUNCTIONS(name, version, target) \
-    target static void name##_step_##version(const struct locus_rule *rule, struct row_step step, \
+#define FUNCTIONS(name, variant, target) \
+    target static void name##_step_##variant(const struct locus_rule *rule, struct row_step step, \
                                              float *row, const float *gradient, uint32_t n, \
                                              float *delta) \
     { \
@@ -249,38 +249,38 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
     }
-#define OF(name, version) .step = name##_step_##version, .merge = merge_##version
+#define OF(name, variant) .step = name##_step_##variant, .merge = merge_##variant
 
-#define VERSION(version, target) \
-    target static void merge_##version(const struct row_type *t, const struct locus_rule *rule, \
+#define VARIANT(variant, target) \
+    target static void merge_##variant(const struct row_type *t, const struct locus_rule *rule, \
                                        float *to, const float *delta, uint32_t n, bool both) \
     { \
         merge(t, rule, to, delta, n, both); \
     } \
-    FUNCTIONS(sum, version, target) \
-    FUNCTIONS(sgd, version, target) \
-    FUNCTIONS(momentum, version, target) \
-    FUNCTIONS(adagrad, version, target) \
-    FUNCTIONS(row_adagrad, version, target) \
-    FUNCTIONS(adam, version, target) \
-    static const struct row_type version[] = { \
-        [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, version)}, \
-        [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
+    FUNCTIONS(sum, variant, target) \
+    FUNCTIONS(sgd, variant, target) \
+    FUNCTIONS(momentum, variant, target) \
+    FUNCTIONS(adagrad, variant, target) \
+    FUNCTIONS(row_adagrad, variant, target) \
+    FUNCTIONS(adam, variant, target) \
+    static const struct row_type variant[] = { \
+        [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, variant)}, \
+        [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, variant)}, \
         [LOCUS_MOMENTUM] = {.name = "LOCUS_MOMENTUM", \
                             .usual = {.rate = 1e-3f, .momentum = 0.9f}, \
                             .arrays = 1, \
                             .counts = true, \
                             .note = momentum_note, \
-                            OF(momentum, version)}, \
+                            OF(momentum, variant)}, \
         [LOCUS_ADAGRAD] = {.name = "LOCUS_ADAGRAD", \
                            .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
                            .arrays = 1, \
                            .note = adagrad_note, \
-                           OF(adagrad, version)}, \
+                           OF(adagrad, variant)}, \
         [LOCUS_ROW_ADAGRAD] = {.name = "LOCUS_ROW_ADAGRAD", \
                                .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
                                .numbers = 1, \
-                               OF(row_adagrad, version)}, \
+                               OF(row_adagrad, variant)}, \
         [LOCUS_ADAM] = \
             {.name = "LOCUS_ADAM", \
              .usual = {.rate = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f}, \
@@ -288,7 +288,7 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
              .counts = true, \
              .factor = adam_factor, \
              .note = adam_note, \
-             OF(adam, version)}, \
+             OF(adam, variant)}, \
         [LOCUS_ADAMW] = {.name = "LOCUS_ADAMW", \
                          .usual = {.rate = 1e-3f, \
                                    .beta1 = 0.9f, \
@@ -299,18 +299,18 @@ static void adam_note(const struct locus_rule *rule, struct row_step step, const
                          .counts = true, \
                          .factor = adam_factor, \
                          .note = adam_note, \
-                         OF(adam, version)}, \
+                         OF(adam, variant)}, \
     };
 
-VERSION(plain, )
+VARIANT(plain, )
 #if defined(__x86_64__)
-VERSION(avx2, __attribute__((target("avx2,fma"))))
-VERSION(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))))
+VARIANT(avx2, __attribute__((target("avx2,fma"))))
+VARIANT(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))))
 #endif
 
 const unsigned row_types = sizeof plain / sizeof *plain;
 
-const struct row_type *row_type_version(unsigned i)
+const struct row_type *row_type_variant(unsigned i)
 {
     if (i == 0) return plain;
 #if defined(__x86_64__)

@@ -9,11 +9,11 @@ const struct row_type *row_type_of(enum locus_optimizer o)
 {
     unsigned best = 0;
     if (o == LOCUS_NO_OPTIMIZER || (unsigned)o >= row_types) return NULL;
-    while (row_type_version(best + 1)) best++;
-    return &row_type_version(best)[o];
+    while (row_type_variant(best + 1)) best++;
+    return &row_type_variant(best)[o];
 }
 
-const struct row_type *row_type_kept(enum locus_optimizer o, enum locus_element e)
+const struct row_type *row_type_for(enum locus_optimizer o, enum locus_element e)
 {
     const struct row_type *type = row_type_of(o);
     return type || e == LOCUS_F32 ? type : row_type_of(LOCUS_SGD) - LOCUS_SGD;

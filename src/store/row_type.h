@@ -57,23 +57,23 @@ struct row_type {
     /* A row takes the steps of the delta; or, if `both` are one, another delta does. */
     void (*merge)(const struct row_type *, const struct locus_rule *, float *to, const float *delta,
                   uint32_t n, bool both);
-    /* What is kept of the one step that led to this row becomes its delta (optimizer.c). NULL:
+    /* What is unsent, the one step that led to this row, becomes its delta (optimizer.c). NULL:
      * steps have no deltas longer than their gradients. */
-    void (*note)(const struct locus_rule *, struct row_step, const float *row, float *kept,
+    void (*note)(const struct locus_rule *, struct row_step, const float *row, float *unsent,
                  uint32_t n);
 };
 
-/* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first adds: version 0,
+/* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first adds: variant 0,
  * 1, ... of as many instruction sets. NULL: this processor does not run it, or there is none. */
-extern const unsigned row_types; /* in each version */
-const struct row_type *row_type_version(unsigned version);
+extern const unsigned row_types; /* in each variant */
+const struct row_type *row_type_variant(unsigned variant);
 
-/* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
+/* In the widest variant. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
  * are their values, and whose steps and deltas are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
-/* What keeps the rows of a table: the same; or, where sums are not of floats, the type whose step
+/* Of a table's rows in memory: the same; or, where sums are not of floats, the type whose step
  * adds. */
-const struct row_type *row_type_kept(enum locus_optimizer, enum locus_element);
+const struct row_type *row_type_for(enum locus_optimizer, enum locus_element);
 
 /* Of its constant; "an unknown optimizer" for what is none. */
 const char *row_type_name(enum locus_optimizer);
@@ -90,8 +90,8 @@ static inline uint64_t row_type_delta(const struct row_type *t, uint32_t n)
     return row_type_stored(t, n) + (t && t->counts);
 }
 
-/* Four-byte words of n values. */
-static inline uint32_t row_type_words(enum locus_element e, uint32_t n)
+/* Units of four bytes of n values. */
+static inline uint32_t row_type_packed(enum locus_element e, uint32_t n)
 {
     return e == LOCUS_BF16 ? n / 2 + n % 2 : n;
 }

@@ -28,17 +28,18 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct partit
                                                              uint64_t slot, bool to_write)
 {
     const char *row = p->rows + slot * p->row_bytes;
-    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes
-                                                                 : FETCH_LINES_MAX * CACHE_LINE;
-    for (uint32_t at = 0; at < bytes; at += CACHE_LINE) fetch_line(row + at, to_write);
-    fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
+    const char *end = row + (p->row_bytes < FETCH_LINES_MAX * CACHE_LINE
+                                 ? p->row_bytes
+                                 : FETCH_LINES_MAX * CACHE_LINE);
+    for (const char *at = row; at < end; at += CACHE_LINE) fetch_line(at, to_write);
+    fetch_line(end - 1, to_write); /* a row need not begin with its line */
 }
 
 void row_fetch_to_write(struct row_ref s)
 {
     fetch_line((const char *)row_ref_word(s), true);
-    if (!s.partition->foresees) return;
-    uint64_t slot = row_ref_usual_slot(s);
+    if (!s.partition->computes_replicas) return;
+    uint64_t slot = row_ref_computed_slot(s);
     fetch_slot(s.partition, slot, true);
     if (s.partition->optimizer && slot >= s.partition->first_pair)
         fetch_slot(s.partition, slot + 1, true);
@@ -79,7 +80,7 @@ void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         locus_key key = keys[i];
-        const struct partition *p = store_usual_partition(s, key);
+        const struct partition *p = store_block_partition(s, key);
         if (__builtin_expect(p && partition_plain(p), 1)) {
             fetch_slot(p, key - p->first_number, false);
             continue;
@@ -120,10 +121,9 @@ static inline __attribute__((always_inline)) void locate(struct pipeline *p, siz
     p->index[i % WORD_AHEAD] = ref.index;
 }
 
-static inline __attribute__((always_inline)) struct row_ref located(const struct pipeline *p,
-                                                                    size_t i)
+static inline struct row_ref located(const struct pipeline *p, size_t i)
 {
-    return partition_row_ref(p->partition[i % WORD_AHEAD], p->index[i % WORD_AHEAD]);
+    return (struct row_ref){p->partition[i % WORD_AHEAD], p->index[i % WORD_AHEAD]};
 }
 
 static inline size_t row_ahead(const struct partition *p)

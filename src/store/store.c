@@ -16,7 +16,7 @@ static size_t partition_count(const struct store *s)
 
 static size_t words_bytes(const struct keyspace *k, unsigned shard)
 {
-    /* To a multiple of 64: word_place() permutes within. */
+    /* To a multiple of 64: row_ref_word() permutes within. */
     return (keyspace_count_below(k, k->keys, shard) + 63) / 64 * 64 * sizeof(directory_word);
 }
 
@@ -29,8 +29,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
 {
     const struct keyspace *k = &s->keyspace;
     const struct keyspace_table *t = &k->range[range];
-    const struct row_type *type = row_type_kept(t->optimizer, t->element);
-    uint32_t words = row_type_words(t->element, t->length), kept = words + t->delta - t->length;
+    const struct row_type *type = row_type_for(t->optimizer, t->element);
+    uint32_t packed = row_type_packed(t->element, t->length), slot = packed + t->delta - t->length;
     struct partition *p = &s->partition[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
@@ -38,18 +38,18 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->home = s->homes ? &s->homes[shard] : s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_slots(&s->home, keys + p->first_bucket, 0);
-    /* Numbers are assigned by whole rounds of the buckets, so a small partition, which is in the
+    /* Numbers are assigned to all buckets alike, so a small partition, which is in the
      * cache anyway, would have more numbers than keys. */
     uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
     /* nor are there numbers for more slots */
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;
-    if (!(s->dirty ? slab_init_with_pairs(&p->slab, &p->pairs, kept, keys, home, named, &s->density)
-                   : slab_init(&p->slab, kept, keys, home, &s->density)))
+    if (!(s->dirty ? slab_init_with_pairs(&p->slab, &p->pairs, slot, keys, home, named, &s->density)
+                   : slab_init(&p->slab, slot, keys, home, &s->density)))
         return error_set(
             -ENOMEM,
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
             "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
-            t->name, (unsigned long long)keys, kept);
+            t->name, (unsigned long long)keys, slot);
     if (!s->is_alone && !(p->moved = memory_reserve(moved_bytes(p, keys))))
         return error_set(-ENOMEM,
                          "no address space for what is here of %llu rows: raise `ulimit -v`",
@@ -60,22 +60,22 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->rows = p->slab.rows;
     p->first_pair = s->dirty ? slab_first_pair(&p->slab) : SLAB_NONE;
     p->zero_slot = s->dirty ? slab_zero_slot(&p->slab) : SLAB_NONE;
-    p->first_usual[1] = s->dirty ? p->first_pair : 0;
-    p->foresees = s->home.nodes == 1 || (s->dirty && named > 0);
+    p->first_computed[1] = s->dirty ? p->first_pair : 0;
+    p->computes_replicas = s->home.nodes == 1 || (s->dirty && named > 0);
     p->dirty = s->dirty ? &s->dirty[shard] : NULL;
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
-    p->marks = s->dirty && (s->is_full || s->homes);
+    p->tracks_all = s->dirty && (s->is_full || s->homes);
     p->has_one_writer = s->has_one_writer;
     p->add = floats_best()->add;
     p->gain = floats_best()->gain;
     /* may wrap below 0, and back when it is subtracted */
     p->first_number = first - p->first_bucket;
     p->length = t->length;
-    p->row_bytes = (uint32_t)(kept * sizeof(float));
+    p->row_bytes = (uint32_t)(slot * sizeof(float));
     p->optimizer = type ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
-    p->packed = words;
-    p->stored = words + t->stored - t->length;
+    p->packed = packed;
+    p->stored = packed + t->stored - t->length;
     p->delta = t->delta;
     p->bf16 = type ? p->optimizer->bf16 : NULL;
     p->place = bf16_draw(s->home.rank, (uint64_t)range << 32 | shard);
@@ -123,7 +123,7 @@ static void init_optimizers(struct store *s)
 {
     for (unsigned i = 0; i < s->keyspace.tables; i++) {
         const struct keyspace_table *t = &s->keyspace.table[i];
-        const struct row_type *type = row_type_kept(t->optimizer, t->element);
+        const struct row_type *type = row_type_for(t->optimizer, t->element);
         if (!type) continue;
         optimizer_init(&s->optimizer[i], type, &t->rule, t->element, t->length);
         s->has_optimizers = true;

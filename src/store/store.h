@@ -6,7 +6,7 @@
  * keys of a partition have consecutive indices in its shard's directory, rows of one length, and
  * one slab.
  *
- * Memory    address space at init; 8 bytes and a bit a key written, copied or moved, in pages; rows
+ * Memory    address space at init; 8 bytes and a bit a key written, replicated or moved, in pages; rows
  *           when written
  * Waiting   only in mover_wait and mover_make_room, and in mover_free if its list cannot grow
  * Life      store_open, readers and movers register, row_* by any thread, all unregister,
@@ -53,13 +53,13 @@ struct partition {
     /* What a pull needs, in one cache line. */
     directory_word *words; /* of the whole shard, by index */
     char *rows;
-    const struct home *home; /* NULL in a cluster of one: everything is at home */
-    uint64_t first_number;   /* an index minus this is the key's number: keyspace.h */
-    uint32_t length;         /* values in a row */
-    uint32_t row_bytes;      /* of a slot: a row with its state, or what a replica keeps */
-    uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
-    /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
-    bool foresees;
+    const struct home *home;    /* NULL in a cluster of one: everything is at home */
+    uint64_t first_number;      /* an index minus this is the key's number: keyspace.h */
+    uint32_t length;            /* values in a row */
+    uint32_t row_bytes;         /* of a slot: a row with its state, or what a replica keeps */
+    uint64_t first_computed[2]; /* where the computed slots begin: 0, and those of replicas */
+    /* slots are computed for keys at home elsewhere, too: row_ref_computed_slot() */
+    bool computes_replicas;
     bool has_one_writer; /* that of the store */
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
@@ -72,21 +72,21 @@ struct partition {
     uint64_t *moved;
     floats_add_fn *add; /* from here on, what only a push needs */
     uint64_t keys;
-    /* NULL: rows are sums of floats. With one, a main copy that no other node has a copy of is
-     * SHARED and always dirty, unless its partition marks: so the paths for such sums do not ask. */
+    /* NULL: rows are sums of floats. With one, a main copy without replicas is TRACKED and always
+     * dirty, unless all are tracked: so the paths for such sums do not ask. */
     struct optimizer *optimizer;
-    /* four-byte words, in memory and in messages, of the values; of the values and the state; and
+    /* units of four bytes, in memory and in messages, of the values; of the values and the state; and
      * of a delta. Those of values that are floats, of the state and of deltas are floats. */
     uint32_t packed, stored, delta;
-    const struct bf16_version *bf16; /* values are of 16 bits; NULL: they are floats */
-    uint64_t place;                  /* so that no two rows round alike */
-    struct draws *draws;             /* nor two changes of a row; NULL: none rounds */
+    const struct bf16_loops *bf16; /* values are of 16 bits; NULL: they are floats */
+    uint64_t place;                /* so that no two rows round alike */
+    struct draws *draws;           /* nor two changes of a row; NULL: none rounds */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
-    /* every written main copy is SHARED: the shard hears of each first change since it last took
-     * the mark off */
-    bool marks;
+    /* every written main copy is TRACKED, and without a replica it stays dirty until the shard
+     * cleans it */
+    bool tracks_all;
     floats_gain_fn *gain;
     size_t words_bytes;
     struct dirty_set *dirty; /* of the whole shard, by index; NULL: nothing is replicated */
@@ -188,23 +188,13 @@ uint64_t store_home_keys(const struct store *);
 /* Writes at most `max` keys >= from whose main copy is here, ascending. */
 size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t max);
 
-/* The place of an index's word. Neighbours, which are often hot together, lie in eight different
- * cache lines; but 64 consecutive words still fill eight lines. */
-static inline uint64_t word_place(uint64_t index)
-{
-    /* of two groups of three bits, which change places */
-    uint64_t differ = (index ^ index >> 3) & 7;
-    return index ^ differ * 9;
-}
-
-static inline struct row_ref partition_row_ref(struct partition *partition, uint64_t index)
-{
-    return (struct row_ref){partition, index};
-}
-
+/* Neighbours' words, which are often hot together, lie in eight different cache lines; but 64
+ * consecutive words still fill eight lines. */
 static inline directory_word *row_ref_word(struct row_ref s)
 {
-    return &s.partition->words[word_place(s.index)];
+    /* of two groups of three bits, which change places */
+    uint64_t differ = (s.index ^ s.index >> 3) & 7;
+    return &s.partition->words[s.index ^ differ * 9];
 }
 
 /* The word is, perhaps for the first time, other than UNTOUCHED. */
@@ -215,7 +205,7 @@ static inline void row_ref_touched(struct row_ref s)
 }
 
 /* The partition of the key's range in shard 0; NULL: to be searched for. */
-static inline struct partition *store_usual_partition(const struct store *s, locus_key key)
+static inline struct partition *store_block_partition(const struct store *s, locus_key key)
 {
     return s->block[key >> s->block_bits];
 }
@@ -223,13 +213,13 @@ static inline struct partition *store_usual_partition(const struct store *s, loc
 static inline struct row_ref store_row_ref(const struct store *s, locus_key key)
 {
     const struct keyspace *k = &s->keyspace;
-    if (s->has_one_partition) return partition_row_ref(s->partition, key);
-    struct partition *first = store_usual_partition(s, key);
+    if (s->has_one_partition) return (struct row_ref){s->partition, key};
+    struct partition *first = store_block_partition(s, key);
     if (__builtin_expect(!first, 0)) first = &s->partition[keyspace_range_of(k, key)];
-    if (k->shards == 1) return partition_row_ref(first, key);
+    if (k->shards == 1) return (struct row_ref){first, key};
     uint64_t index = keyspace_index(k, key);
     size_t shard = (size_t)(key - index * k->shards);
-    return partition_row_ref(first + shard * k->ranges, index);
+    return (struct row_ref){first + shard * k->ranges, index};
 }
 
 /* The key's number in its partition, counted from the partition's first bucket. */
@@ -241,12 +231,12 @@ static inline uint64_t row_ref_number(struct row_ref s)
 /* The computed slot of the row, or of its replica if the key's home is elsewhere; the row is there
  * unless the word says otherwise. In partitions that compute only the slots of keys at home here,
  * it is valid for these. (It is compared with the word's slot in either case.) */
-static inline uint64_t row_ref_usual_slot(struct row_ref s)
+static inline uint64_t row_ref_computed_slot(struct row_ref s)
 {
     uint64_t elsewhere;
     if (!s.partition->home) return row_ref_number(s);
     uint64_t slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
-    return slot + s.partition->first_usual[elsewhere];
+    return slot + s.partition->first_computed[elsewhere];
 }
 
 /* Of the keys with the numbers 64 * i ... 64 * i + 63: whose rows, or replicas, are here, or were a
@@ -272,7 +262,8 @@ static inline void row_ref_moved(struct row_ref s)
 
 static inline unsigned row_ref_home(struct row_ref s)
 {
-    return s.partition->home ? home_node(s.partition->home, row_ref_number(s)) : 0;
+    const struct home *h = s.partition->home;
+    return h ? h->node[row_ref_number(s) % HOME_BUCKETS] : 0;
 }
 
 static inline bool row_ref_is_home(struct row_ref s)

@@ -98,6 +98,17 @@ int call_flush(locus_worker *w, enum request_kind kind)
     return call_name_loss(w, operations_flush(&w->operations, kind));
 }
 
+uint32_t call_repaired(const locus_worker *w)
+{
+    return w->node->cluster ? cluster_repaired(w->node->cluster) : 0;
+}
+
+int call_repeats(const locus_worker *w, uint32_t repaired)
+{
+    bool was_lost = w->node->cluster && cluster_view(w->node->cluster) != repaired;
+    return was_lost ? error_set(MEETING_REPEATS, "a node was lost") : 0;
+}
+
 int call_flush_updates(locus_worker *w)
 {
     int rc = call_name_loss(w, operations_wait_all(&w->operations));

@@ -45,10 +45,10 @@ int call_flush(locus_worker *, enum request_kind);
  * before which all flush REQUEST_FLUSH_REPLICAS, replicas are equal to them. */
 int call_flush_updates(locus_worker *);
 
-static inline struct partition *worker_only(const locus_worker *w)
-{
-    return w->only;
-}
+/* For a collective of several meetings: the losses whose repair is over here, before its first flush;
+ * and after the last one MEETING_REPEATS, to be said by this worker, if there was another one, or 0. */
+uint32_t call_repaired(const locus_worker *);
+int call_repeats(const locus_worker *, uint32_t repaired);
 
 static inline uint64_t call_key_bound(const locus_worker *w)
 {

@@ -85,37 +85,21 @@ static void waiter_wake(struct waiter *w)
 
 #ifdef LOCUS_FIBERS
 /* The shard is a fiber, which goes on whenever the worker waits. */
-static void begin_to_help(struct operations *o)
-{
-    (void)o;
-}
-
-static void end_to_help(struct waiter *w)
-{
-    (void)w;
-}
-
-static bool wait_until_in(struct waiter *w, bool (*condition)(const void *), const void *a,
-                          const struct timespec *time)
+static bool wait_until(struct waiter *w, bool (*condition)(const void *), const void *a,
+                       const struct timespec *time)
 {
     (void)w, (void)time;
     locus_fiber_wait(condition, a);
     return true;
 }
 #else
-static void begin_to_help(struct operations *o)
-{
-    if (o->shards > 1 || !reactor_help_begin(o->reactor[0])) return;
-    o->waiter.helps = o->reactor[0];
-}
-
 static void end_to_help(struct waiter *w)
 {
     if (w->helps) reactor_help_end(w->helps);
     w->helps = NULL;
 }
 
-static void look_again(const struct waiter *w)
+static void spin_once(const struct waiter *w)
 {
     if (w->helps && reactor_help(w->helps)) return;
     if (w->yields)
@@ -131,15 +115,15 @@ static bool spin_until(const struct waiter *w, bool (*condition)(const void *), 
     if (condition(a)) return true;
     uint64_t end = time_now_ns() + WAITER_SPIN_NS;
     do {
-        look_again(w);
+        spin_once(w);
         if (condition(a)) return true;
     } while (time_now_ns() < end);
     return false;
 }
 
 /* False: not within the time; NULL: however long it takes. */
-static bool wait_until_in(struct waiter *w, bool (*condition)(const void *), const void *a,
-                          const struct timespec *time)
+static bool wait_until(struct waiter *w, bool (*condition)(const void *), const void *a,
+                       const struct timespec *time)
 {
     while (!spin_until(w, condition, a)) {
         end_to_help(w);
@@ -158,11 +142,6 @@ static bool wait_until_in(struct waiter *w, bool (*condition)(const void *), con
 }
 
 #endif
-
-static void wait_until(struct waiter *w, bool (*condition)(const void *), const void *a)
-{
-    wait_until_in(w, condition, a, NULL);
-}
 
 static bool is_complete(const void *operation)
 {
@@ -194,17 +173,18 @@ static bool has_free_request(const void *operations)
 
 static void count_off(struct operations *o, struct request *r)
 {
-    if (!r->is_counted) return;
     for (uint32_t i = 0; i < r->count; i++) --*operations_under_way(o, r->item[i].key);
     o->keys_under_way -= r->count;
     r->is_counted = false;
 }
 
-/* Requests that the shards are done with. */
+/* Requests that the shards are done with. The newest first: it is often the only one. */
 static void count_off_free(struct operations *o)
 {
-    for (unsigned i = 0; i < o->requests; i++)
-        if (is_free(&o->request[i])) count_off(o, &o->request[i]);
+    for (unsigned i = o->requests; i > 0 && o->keys_under_way > 0; i--) {
+        struct request *r = &o->request[(o->next + i - 1) % o->requests];
+        if (r->is_counted && is_free(r)) count_off(o, r);
+    }
 }
 
 static bool may_be_under_way(const struct operations *o, const locus_key *keys, size_t n)
@@ -221,11 +201,6 @@ bool operations_hold(struct operations *o, const locus_key *keys, size_t n)
     return may_be_under_way(o, keys, n);
 }
 
-static struct operation *place(struct operations *o, locus_ticket ticket)
-{
-    return &o->operation[ticket % OPERATIONS_MAX];
-}
-
 float *operation_keep(struct operation *op, size_t floats)
 {
     struct kept *k = malloc(sizeof *k + floats * sizeof(float));
@@ -237,9 +212,9 @@ float *operation_keep(struct operation *op, size_t floats)
 
 struct operation *operation_begin(struct operations *o)
 {
-    struct operation *op = place(o, o->last + 1);
-    wait_until(&o->waiter, is_complete, op);
-    free_kept(op);
+    struct operation *op = &o->operation[(o->last + 1) % OPERATIONS_MAX];
+    if (!is_complete(op)) wait_until(&o->waiter, is_complete, op, NULL);
+    if (op->kept) free_kept(op);
     if (op->rc && !o->forgotten) o->forgotten = op->rc;
     op->ticket = ++o->last;
     op->rc = 0;
@@ -247,42 +222,31 @@ struct operation *operation_begin(struct operations *o)
     return op;
 }
 
-/* Counted first: a shard that sees a clock of ours knows what we asked before. */
-static void hand_over(struct operations *o, unsigned shard, struct request *r)
+/* What these shards are asked. Counted first: a shard that sees a clock of ours knows what we asked
+ * before. */
+static void post(struct operations *o, unsigned shard, unsigned end)
 {
-    if (o->posted) __atomic_store_n(&o->posted[shard], o->posted[shard] + 1, __ATOMIC_RELEASE);
-    reactor_post(o->reactor[shard], r);
+    for (; shard < end; shard++) {
+        struct request *r = o->filling[shard];
+        if (!r) continue;
+        o->filling[shard] = NULL;
+        LOCUS_YIELD();
+        if (o->posted) __atomic_store_n(&o->posted[shard], o->posted[shard] + 1, __ATOMIC_RELEASE);
+        reactor_post(o->reactor[shard], r);
+    }
 }
 
-static void post(struct operations *o, unsigned shard)
-{
-    struct request *r = o->filling[shard];
-    o->filling[shard] = NULL;
-    LOCUS_YIELD();
-    hand_over(o, shard, r);
-}
-
-static void post_all(struct operations *o)
-{
-    for (unsigned s = 0; s < o->shards; s++)
-        if (o->filling[s]) post(o, s);
-}
-
-static struct request *take_request(struct operations *o)
+static struct request *begin_request(struct operations *o, struct operation *op,
+                                     enum request_kind kind)
 {
     struct request *r;
     while (!(r = find_free(o))) {
-        post_all(o); /* nothing may be kept back while we wait: it might be what we wait for */
-        wait_until(&o->waiter, has_free_request, o);
+        /* nothing may be kept back while we wait: it might be what we wait for */
+        post(o, 0, o->shards);
+        wait_until(&o->waiter, has_free_request, o, NULL);
     }
     o->next = (r->number + 1u) % o->requests;
-    return r;
-}
-
-static void begin_request(struct operations *o, struct operation *op, struct request *r,
-                          enum request_kind kind)
-{
-    count_off(o, r);
+    if (r->is_counted) count_off(o, r);
     r->operation = op;
     r->kind = kind;
     r->is_counted = o->under_way != NULL;
@@ -291,27 +255,27 @@ static void begin_request(struct operations *o, struct operation *op, struct req
     r->is_taken = false;
     __atomic_store_n(&r->busy, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&op->left, 1, __ATOMIC_RELAXED);
+    return r;
 }
 
 void operation_add(struct operations *o, struct operation *op, enum request_kind kind,
                    unsigned shard, locus_key key, float *values)
 {
-    if (!o->filling[shard]) {
-        o->filling[shard] = take_request(o);
-        begin_request(o, op, o->filling[shard], kind);
-    }
     struct request *r = o->filling[shard];
-    if (o->under_way) {
+    if (!r) r = o->filling[shard] = begin_request(o, op, kind);
+    if (r->is_counted) {
         ++*operations_under_way(o, key);
         o->keys_under_way++;
     }
     r->item[r->count++] = (struct request_item){.key = key, .values = values, .state = ITEM_NEW};
-    if (r->count == REQUEST_ITEMS_MAX) post(o, shard);
+    if (r->count == REQUEST_ITEMS_MAX) post(o, shard, shard + 1);
 }
 
-static void one_done(struct operation *op, int rc)
+void operation_request_done(struct request *r, int rc)
 {
+    struct operation *op = r->operation;
     int none = 0;
+    __atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
     /* the worker may use the operation again as soon as it is complete */
     struct waiter *w = op->waiter;
     if (rc)
@@ -320,37 +284,32 @@ static void one_done(struct operation *op, int rc)
     waiter_wake(w);
 }
 
-void operation_request_done(struct request *r, int rc)
-{
-    struct operation *op = r->operation;
-    __atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
-    one_done(op, rc);
-}
-
 locus_ticket operation_submit(struct operations *o, struct operation *op)
 {
     locus_ticket ticket = op->ticket;
-    post_all(o);
+    post(o, 0, o->shards);
     if (__atomic_sub_fetch(&op->left, 1, __ATOMIC_ACQ_REL) > 0) return ticket;
     return op->rc ? ticket : 0;
 }
 
 int operation_run(struct operations *o, struct operation *op)
 {
-    begin_to_help(o);
+#ifdef LOCUS_FIBERS
+    return operations_wait(o, operation_submit(o, op));
+#else
+    if (o->shards == 1 && reactor_help_begin(o->reactor[0])) o->waiter.helps = o->reactor[0];
     int rc = operations_wait(o, operation_submit(o, op));
     end_to_help(&o->waiter);
     return rc;
+#endif
 }
 
 /* Asks a shard for what is of no key. */
 static void ask(struct operations *o, struct operation *op, unsigned shard, enum request_kind kind,
                 locus_clock clock)
 {
-    struct request *r = take_request(o);
-    begin_request(o, op, r, kind);
-    r->clock = clock;
-    hand_over(o, shard, r);
+    o->filling[shard] = begin_request(o, op, kind);
+    o->filling[shard]->clock = clock;
 }
 
 int operations_flush(struct operations *o, enum request_kind kind)
@@ -368,8 +327,7 @@ int operations_bound(struct operations *o, struct clocks **clocks, locus_clock c
     for (unsigned shard = 0; shard < o->shards; shard++)
         if (clocks_gate(clocks[shard]) < clock) ask(o, op, shard, REQUEST_CLOCK, clock);
     locus_ticket ticket = operation_submit(o, op);
-    for (unsigned s = REMINDER_S; !wait_until_in(&o->waiter, is_complete, op, &pause);
-         s += REMINDER_S)
+    for (unsigned s = REMINDER_S; !wait_until(&o->waiter, is_complete, op, &pause); s += REMINDER_S)
         say(context, s);
     return operations_wait(o, ticket);
 }
@@ -393,14 +351,14 @@ int operations_check(const struct operations *o, const char *call, locus_ticket 
 int operations_wait(struct operations *o, locus_ticket ticket)
 {
     if (ticket == 0) return 0;
-    struct operation *op = place(o, ticket);
+    struct operation *op = &o->operation[ticket % OPERATIONS_MAX];
     if (op->ticket != ticket) return 0; /* complete long ago, and its place was used again */
     if (!is_complete(op)) {
         uint64_t began = time_now_ns();
-        wait_until(&o->waiter, is_complete, op);
+        wait_until(&o->waiter, is_complete, op, NULL);
         histogram_add(&o->blocked, time_now_ns() - began);
     }
-    if (o->keys_under_way) count_off_free(o);
+    count_off_free(o);
     free_kept(op);
     int rc = op->rc;
     op->rc = 0;
@@ -412,8 +370,7 @@ int operations_wait_all(struct operations *o)
     int first = o->forgotten;
     o->forgotten = 0;
     for (unsigned i = 1; i <= OPERATIONS_MAX; i++) { /* oldest first */
-        struct operation *op = place(o, o->last + i);
-        int rc = op->ticket ? operations_wait(o, op->ticket) : 0;
+        int rc = operations_wait(o, o->operation[(o->last + i) % OPERATIONS_MAX].ticket);
         if (first == 0) first = rc;
     }
     return first;

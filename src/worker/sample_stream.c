@@ -150,7 +150,7 @@ static bool search(const struct store *s, const struct target *t, struct keyset 
     unsigned shard = keyspace_shard(&s->keyspace, *key);
     struct span span = span_of(&s->keyspace, p, t, shard);
     uint64_t number = row_ref_number(at);
-    for (int looks = LOCAL_SEARCH; looks > 0; looks--) {
+    for (int tries = LOCAL_SEARCH; tries > 0; tries--) {
         uint64_t held = partition_held(p, number / 64) >> number % 64;
         number = held ? number + (unsigned)__builtin_ctzll(held) : (number | 63) + 1;
         if (number >= span.end) {

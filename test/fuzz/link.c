@@ -84,9 +84,9 @@ static void append_frame(struct peer *p)
     }
     size_t bytes;
     const uint8_t *text = (const uint8_t *)p->all.place;
-    if (f.kind == WIRE_COMMON && input_rarely(&p->in, 2))
+    if (f.kind == WIRE_SHM && input_rarely(&p->in, 2))
         bytes = sizeof p->all.place;
-    else if (f.kind == WIRE_LOST || f.kind == WIRE_COMMON)
+    else if (f.kind == WIRE_LOST || f.kind == WIRE_SHM)
         text = input_bytes(&p->in, 8 * (size_t)input_below(&p->in, 66), &bytes);
     else
         bytes = 0;
@@ -180,8 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     links_init(&p.all, &events, NODES, wire_entry_bytes(ENTRY_FLOATS_MAX), TIMEOUT_S);
     p.link = link_new(&p.all, PEER, fd[0]);
     MUST(p.link);
-    if (input_rarely(&p.in, 4) && !common_place(p.all.place)) *p.all.place = '\0';
-    if (input_rarely(&p.in, 2)) link_ask_common(p.link);
+    if (input_rarely(&p.in, 4) && !shm_place(p.all.place)) *p.all.place = '\0';
+    if (input_rarely(&p.in, 2)) link_ask_shm(p.link);
     while (input_left(&p.in) > 0) step(&p);
     while (p.have > 0 && p.link->phase == LINK_OPEN) receive(&p, STREAM_BYTES);
     if (p.link->phase == LINK_FAILED)

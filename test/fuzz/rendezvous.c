@@ -44,6 +44,18 @@ struct others {
     unsigned peers;
 };
 
+static void ignore_view(void *context, uint32_t view, unsigned lost, const char *reason)
+{
+    (void)context, (void)reason;
+    MUST(view > 0 && lost > 0 && lost < SIZE);
+}
+
+static void ignore_loss(void *context, int rank, const char *reason)
+{
+    (void)context, (void)reason;
+    MUST(rank >= 0 && rank < SIZE);
+}
+
 static struct rendezvous_config config_of(bool has_secret, int rank)
 {
     return (struct rendezvous_config){.node = {.rank = rank,
@@ -57,6 +69,9 @@ static struct rendezvous_config config_of(bool has_secret, int rank)
                                                .join_timeout_s = 60,
                                                .peer_timeout_s = 10},
                                       .secret = has_secret ? &secret : NULL,
+                                      .survives = !has_secret,
+                                      .view = ignore_view,
+                                      .lost = ignore_loss,
                                       .data_address = "127.0.0.1:4711"};
 }
 
@@ -189,8 +204,8 @@ static void send_any(struct others *c, int peer)
 /* What a member says. */
 static void send_sound(struct others *c, int peer)
 {
-    static const enum message_type types[] = {MESSAGE_BARRIER, MESSAGE_ABSENT, MESSAGE_LEAVE,
-                                              MESSAGE_REPORT, MESSAGE_HEARTBEAT};
+    static const enum message_type types[] = {MESSAGE_BARRIER, MESSAGE_ABSENT,   MESSAGE_LEAVE,
+                                              MESSAGE_REPORT,  MESSAGE_REPAIRED, MESSAGE_HEARTBEAT};
     enum message_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
     struct message *m = message_new(type);
     if (type == MESSAGE_BARRIER) {
@@ -203,6 +218,7 @@ static void send_sound(struct others *c, int peer)
         message_put_word(m, &word);
     }
     if (type == MESSAGE_ABSENT) message_put_u32(m, input_below(&c->in, 2));
+    if (type == MESSAGE_REPAIRED) message_put_u32(m, input_below(&c->in, SIZE));
     if (type == MESSAGE_REPORT) message_put_u32(m, input_below(&c->in, SIZE));
     if (type == MESSAGE_REPORT) message_put_text(m, "closed the connection");
     send_changed(&c->in, peer, message_done(m));
@@ -321,12 +337,12 @@ static void put_start(struct others *z, struct message *m)
 
 static enum message_type choose_type(struct others *z)
 {
-    static const enum message_type types[] = {MESSAGE_CHALLENGE, MESSAGE_WELCOME, MESSAGE_START,
-                                              MESSAGE_RELEASE,   MESSAGE_LEFT,    MESSAGE_LOST,
-                                              MESSAGE_WAITING,   MESSAGE_REFUSED, MESSAGE_AGAIN};
+    static const enum message_type types[] = {
+        MESSAGE_CHALLENGE, MESSAGE_WELCOME, MESSAGE_START,   MESSAGE_RELEASE, MESSAGE_LEFT,
+        MESSAGE_LOST,      MESSAGE_WAITING, MESSAGE_REFUSED, MESSAGE_AGAIN,   MESSAGE_VIEW};
     unsigned what = input_below(&z->in, 16);
     if (what < sizeof types / sizeof *types) return types[what];
-    return (enum message_type)input_below(&z->in, MESSAGE_ABSENT + 2);
+    return (enum message_type)input_below(&z->in, MESSAGE_REPAIRED + 1);
 }
 
 static struct message *make_message(struct others *z, enum message_type type)
@@ -347,6 +363,11 @@ static struct message *make_message(struct others *z, enum message_type type)
         message_put_text(m, "is a sentence");
         if (type == MESSAGE_RELEASE) message_put_u32(m, 0);
         if (type == MESSAGE_REFUSED && input_below(&z->in, 4)) put_proof(z, m, nonce, true);
+        break;
+    case MESSAGE_VIEW:
+        message_put_u32(m, 1 + input_below(&z->in, 2));
+        message_put_u32(m, input_below(&z->in, SIZE + 1));
+        message_put_text(m, "is a sentence");
         break;
     case MESSAGE_WAITING:
     case MESSAGE_AGAIN: message_put_text(m, "waits"); break;

@@ -96,11 +96,11 @@ struct nodes {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static struct frame *new_frame(uint32_t view)
+static struct frame *new_frame(uint32_t membership)
 {
     struct frame *f = fuzz_scratch(sizeof *f);
-    f->header = (struct wire_frame){
-        .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_ENTRIES, .view = view};
+    f->header =
+        (struct wire_frame){WIRE_MAGIC, WIRE_VERSION, WIRE_ENTRIES, .membership = membership};
     return f;
 }
 
@@ -158,7 +158,7 @@ static void say_fresh(struct node *n)
     if (!n->fresh) return;
     n->all->said[n->all->said_count++ % SAID_MAX] = *n->fresh;
     if (!w->last || w->last->header.count >= FRAME_ENTRIES)
-        put_frame(n->all, w, new_frame(n->store.home.view));
+        put_frame(n->all, w, new_frame(n->store.home.membership));
     add_entry(w->last, n->fresh, wire_entry_bytes(n->fresh->length));
     free(n->fresh);
     n->fresh = NULL;
@@ -403,7 +403,7 @@ static void disturb(struct nodes *all, struct frame *f, unsigned from)
         break;
     case 2: f->header.count = (uint32_t)input_number(in, 4); break;
     case 3: shorten(f, input_below(in, 256)); break;
-    case 4: f->header.view += input_below(in, 3) - 1; break;
+    case 4: f->header.membership += input_below(in, 3) - 1; break;
     case 5: f->header.unused = input_number(in, 8); break;
     default:
         if (e) change_field(all, e);
@@ -412,7 +412,7 @@ static void disturb(struct nodes *all, struct frame *f, unsigned from)
 
 static void send_made_frame(struct nodes *all, unsigned from, unsigned to)
 {
-    struct frame *f = new_frame(all->node[to].store.home.view);
+    struct frame *f = new_frame(all->node[to].store.home.membership);
     for (unsigned n = 1 + input_below(&all->in, 2 * FRAME_ENTRIES); n > 0; n--)
         add_made_entry(all, f, from);
     deliver(all, from, to, f);

@@ -227,7 +227,7 @@ class Machine(Doctor):
     def test_settings_of_memory(self):
         self.need_other_files()
         self.warns((OVERCOMMIT, "overcommit", "large tables are refused; set it to 0 with sysctl"),
-                   (limited("f", 64), "carrier", "each link between two of them needs up to 516 KiB of common memory"))
+                   (limited("f", 64), "carrier", "each link between two of them needs up to 516 KiB of shared memory"))
 
     def test_container_that_may_start_few_threads(self):
         """Of a cgroup that stands elsewhere."""

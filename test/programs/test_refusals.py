@@ -12,6 +12,7 @@ USES = {
     "kge": [
         ("--json", "--data is missing: the graph to learn from"),
         ("--dims 3", 'there is no option "--dims"'),
+        ("--data=a --data b", "--data is given twice, and has one value: leave one out"),
         ("--data x --dim 3", "--dim 3 is odd"),
         ("--data x --model rotate --dim 3", "--dim 3 is odd"),
         ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
@@ -89,7 +90,7 @@ FORMS = [
         ("1 2:1\n-1 2:1\n0 2:1\n", "3: has the label 0, and another line has -1"), ("1 2:1\n? 2:1\n", '2: "?" is no label'),
         ("1,2,0\n", '1: "1,2,0" is no label'), ("1\t2\t3\n", "is no label"), ("1 2:1\n0 2:1 # x\n", '2: "#" is no feature'),
         ("1 2:1\n0 qid:1 2:1\n", '2: "qid" is no feature: must be a whole number'), ("1 2:1\n0 2:y\n", '2: "y" is no value'),
-        ("1 2:1\n0 2:1  3:1\n", "2: has more than one blank"), ("1 2:1\n0 1:2:1\n", "2: feature 2: either all features have"),
+        ("1 2:1\n0 2:1  3:1\n", "2: has two blanks"), ("1 2:1\n0 1:2:1\n", "2: feature 2: either all features have"),
         ("1 2:1\n0 2000000000:1\n", "must be a whole number from 0 to 1073741823"), ("1 2:1\n\n", "2: is empty"), ("1\n0\n", "has no features")]),
     ("gnn", "node TAB node", "--data bad --labels bad", [
         ("0 1\n1 2\n", "1: has 1 field with tabs between, not 2"), ("0\t1\n1\t2\t0.5\n", "2: has 3 fields"),
@@ -102,8 +103,8 @@ FORMS = [
     ("lda", "count word:count ...", "--data bad", [
         ("the cat\n", '1: "the" is no number of words: must be a whole number from 0 to 1073741823'),
         ("2 0:1 1:1\n2 0:1 x:1\n", '2: "x" is no word: must be a whole number'), ("2 0:1\n", "1: has 1 words, and says that"),
-        ("1 0:0.5\n", '1: "0.5" is no count'), ("1  0:1\n", "1: has more than one blank"), ("0\n0\n", "has no words")]),
-    ("lda", "document word count, behind three lines of their numbers", "--data bad", [
+        ("1 0:0.5\n", '1: "0.5" is no count'), ("1  0:1\n", "1: has two blanks"), ("0\n0\n", "has no words")]),
+    ("lda", "document word count, after three lines of their numbers", "--data bad", [
         ("1\n2\n1\n1 3 1\n", '4: "3" is no word: must be a whole number from 1 to 2'),
         ("1\n2\n1\n1 2\n", "4: must be three numbers"), ("1\n2\n2\n1 2 1\n", "4: the file ends after 1 of 2 entries")]),
     ("lasso", "response index:value ..., indices from 1", "--data bad", [

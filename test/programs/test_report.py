@@ -114,8 +114,8 @@ class Report(nodes.TestCase):
                 os.kill(next(pid for pid in job.marked() if is_node(pid, rank)), SIGKILL)
                 self.assertEqual(job.wait(), 128 + SIGKILL, job)
                 self.assertFalse((self.at / "page.html").exists())
-                told = next(line for line in job.err.splitlines() if "of its parts it is made by: locus" in line)
-                self.must(f"{REPORT} {told.split('by: locus report ')[1]}")
+                told = next(line for line in job.err.splitlines() if "was not written; locus report" in line)
+                self.must(f"{REPORT} {told.split('; locus report ')[1].split(' makes it')[0]}")
                 self.contains(self.page().rows, "nodes|3")
                 (self.at / "page.html").unlink()
         ended = self.run_command(f"{TWO} {MF} --report {self.at}/page.html", 0, env={"LOCUS_RESTART": "1"})
@@ -161,7 +161,7 @@ class Report(nodes.TestCase):
             head = {"node": rank, "nodes": nodes, "technique": "adaptive", "workers": 2, "shards": 1, "tables": "", "command": ""}
             write(f"{rank}.report", {**head, "t": int(1e15)}, *(
                 {"t": int(1e15 + 1e6 * at * seconds), "local": 90 * at, "remote": 70 * at, "cpu_s": 3 * seconds * at,
-                 "sent": 5e6 * at} for at in (0, .5, 1)),
+                 "shards_s": seconds * at, "sent": 5e6 * at} for at in (0, .5, 1)),
                 point("Accesses in training", .8, 100), point("Remote accesses in training", .8, 10))
 
     def test_of_several_runs_is_a_table_and_pictures(self):
@@ -174,14 +174,16 @@ class Report(nodes.TestCase):
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
         self.assertEqual(dict(zip(rows[0], rows[3])), {
             "run": f"2: {names[1]}", "what differs": "--lr 0.2", "nodes": "2", "workers of each": "2",
-            "Cells trained a second": "2000", "ratio to the first": "2", "seconds": "25", "processor s": "150",
+            "Cells trained a second": "2000", "ratio to the first": "2", "seconds": "25", "processor s": "150", "of these shards": "50",
             "Loss, last": "2.2", "RMSE of the test cells, last": "0.25", "remote in training, %": "10", "MB sent in all": "10.0"})
         self.assertIn(f"4: {names[3]}", rows[5])
         page = self.page()
         self.contains("|".join(page.rows), "what differs|nodes", "--epochs|2")
         self.assertEqual(page.panels["Loss"], [2, 2, 2, 2])
         self.assertEqual({len(points) for title, points in page.panels.items() if title != "Loss"}, {0})  # bars
-        self.contains("\n".join(page.texts), "2000  (2x)")
+        self.contains("\n".join(page.texts), "2000  (2x)", "150  (shards 50)")
+        self.must(f"{REPORT} {self.at}/one --out {self.at}/page.html")
+        self.contains(self.page().rows, "0|100|90.00|0|0|5.0|150.0|50.0|0|no: it was killed, or still runs")
         self.contains(page.texts[0], "2: a-l\u2026s-that-goes-on", "3: a-l\u2026s-that-goes-on")
 
     def test_draws_one_value_and_a_million(self):
@@ -206,7 +208,8 @@ class Report(nodes.TestCase):
         lots = {"local": 50000, "remote": 50000, "waits": 1000, "waits_s": 9.0, "signaled": 90000, "clock": 100}
         for end, counts in [
                 ("no intent was signaled", {"signaled": 0}), ("no intent was signaled", {"signaled": 0, "waits_s": 0}),
-                ("no clock was advanced", {"clock": 0}), ("came too late", {"late": 25000}), ("no intent named them", {}),
+                ("no clock was advanced", {"clock": 0}), ("came too late: signal them more steps ahead;", {"late": 25000}),
+                ("came too late: has each thread a core?", {"late": 25000, "program": "locus-mf"}), ("no intent named them", {}),
                 ("", {"remote": 7000, "waits_s": 1.0}), ("no intent named them", {"remote": 8000, "waits_s": 3.0}),
                 ("", {"remote": 7000, "waits_s": 3.0}), ("came too late", {"remote": 7000, "waits_s": 3.0, "late": 4000}),
                 ("came too late", {"remote": 7000, "waits_s": 3.0, "late": 1000}),  # as many as there were waits
@@ -217,6 +220,7 @@ class Report(nodes.TestCase):
             with self.subTest(counts=counts):
                 counts = {**lots, **counts}
                 head = {"node": 0, "nodes": 1, "technique": counts.pop("technique", "adaptive"), "workers": 2, "shards": 1}
+                (self.at / "slow.run.jsonl").write_text(json.dumps({"program": counts.pop("program", ""), "t": int(1e15), "nodes": 1}))
                 lines = [{**head, "t": int(1e15)}, {"t": int(1e15)}, {"t": int(1e15 + 1e7), **counts}]
                 (self.at / "slow.0.report.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
                 said = self.must(f"{REPORT} {self.at}/slow --out {self.at}/page.html")
@@ -234,6 +238,7 @@ class Report(nodes.TestCase):
         (self.at / "mine").write_text("<!DOCTYPE html>\n<title>notes</title>\n")
         self.refuses_all("", [
             (f"{REPORT}", 2, "PREFIX"), (f"{REPORT} x", 2, "--out"),
+            (f"{REPORT} x --out p --out q", 2, "--out is given twice, and has one value: leave one out"),
             (f"{REPORT} /no/such/run --out p", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
             (f"{REPORT} {self.at}/x --out p", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
             (f"{REPORT} {self.at}/y --out p", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
@@ -241,13 +246,14 @@ class Report(nodes.TestCase):
             (f"{REPORT} {self.at}/old --out p", 1, "is of a cluster of 3 nodes, others of 2: give each run a prefix"),
             (f"{REPORT} {self.at}/new --out /no/such/folder/p", 1, "locus report: /no/such/folder/p: No such file or directory"),
             (f"{REPORT} {self.at}/new --out {self.at}/mine", 1, "mine is there, and locus report has not written it: name another"),
-            # before a long run, not behind it
+            # before a long run, not after it
             (f"{MF} --report /no/such/folder/page.html", 1, "/no/such/folder/page.html"),
             (f"{MF} --report {self.at}/mine", 1, "mine is there, and locus has not written it: write another file"),
             (f"{MF} --out {self.at}/mine", 1, "mine is there, and locus has not written it"),
             (f"LOCUS_REPORT=/no/such/folder/run {MEMBER} > /dev/null", 1,
              "LOCUS_REPORT: cannot write /no/such/folder/run.0.report.jsonl")])
         self.assertIn("notes", (self.at / "mine").read_text())
+        self.assertNotIn("makes it", self.run_command(f"{MF} --report {self.at}", 1).err)  # nothing makes a file of a folder
 
     def test_is_shown_by_a_browser(self):
         """It finds the same drawings as the parser, and paints something in them."""

@@ -77,7 +77,7 @@ class Training(support.TestCase):
         """Behind a checkpoint of this run."""
         begin = f"; restart {number} repeats " if number else ""
         job.await_text(begin)
-        support.wait_until(lambda: "checkpoint behind" in job.out[job.out.find(begin):], job)
+        support.wait_until(lambda: "checkpoint after" in job.out[job.out.find(begin):], job)
         nodes = [pid for pid in sorted(job.marked()) if name_of(pid) == "locus-kge"]
         os.kill(nodes[(1, 0, 2)[number]], SIGKILL)
 
@@ -91,7 +91,7 @@ class Training(support.TestCase):
         job.send(SIGTERM)
         self.assertEqual(job.wait(), 128 + SIGTERM, job)
         self.assertEqual(job.err.count("; ending the others"), losses)
-        self.assertEqual(job.out.count("goes on behind epoch "), losses)
+        self.assertEqual(job.out.count("goes on after epoch "), losses)
         self.assertEqual(job.left(HANG_S), 0)
         out = self.must(f"cd {self.at} && {RUN} -n 3 -- {self.training} --checkpoint-every 1000 --epochs {epochs} "
                         "--resume")
@@ -103,7 +103,7 @@ class Training(support.TestCase):
                                  env={"LOCUS_RESTART": "1"})
         self.contains(ended.err, "checkpoint-000003", "going on from the one before, model/checkpoint-000002\n")
         self.assertEqual(ended.err.count("going on from"), 1)
-        self.assertIn("goes on behind epoch 2 (", ended.out)
+        self.assertIn("goes on after epoch 2 (", ended.out)
 
     def test_without_checkpoint_to_go_on_from_is_not_started_again(self):
         """Others' checkpoints, and damaged ones, are the same the next time."""

@@ -9,15 +9,31 @@ from trainers import Trainers
 class Results(Trainers):
     def test_kge_shows_people_what_happens(self):
         self.write_data()
-        ended = self.train("kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 2 --report page.html")
+        ended = self.train("kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 2")
         self.assertRegex(ended.out, r"(?s)60 entities, 6 relations.*epoch   2   loss.*valid       MRR [01]\..*test        MRR [01]\.")
-        self.assertIn(">MRR, valid, filtered, last<", (self.here / "page.html").read_text())
         self.assertNotIn("\r", ended.err)
         # On a terminal there is a bar, for as long as a step takes.
         bar = self.start("exec locus-kge --data graph --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",
                          terminal=True)
         self.assertEqual(bar.wait(), 0)
         self.contains(bar.out.replace("\r\n", "\n"), "\r", "facts/s", "test        MRR")
+
+    def test_page_tells_how_good_a_model_is(self):
+        self.write_data()
+        words = (self.here / "text").read_text().split()[:4]
+        self.write("questions", [": all", " ".join(words)])
+        self.write("pairs", (f"{words[0]}\t{word}\t{rating}" for rating, word in enumerate(words)))
+        for program, options, curves in (
+                ("kge", "--data graph --dim 8", ["MRR, valid", "MRR, test"]),
+                ("wv", "--data text --dim 4 --min-count 1 --analogies questions --similarity pairs",
+                 ["Analogies, share right", "Similarity, Spearman"]),
+                ("mf", "--data ratings --rank 2", ["RMSE of the test cells"]),
+                ("ctr", "--data clicks --dim 2 --hidden 4", ["AUC, valid", "AUC, test"]),
+                ("gnn", f"{made('gnn', '100x4x2')} --dim 4 --hidden 4", ["Accuracy, valid", "Accuracy, test"]),
+                ("lda", f"{made('lda', '10x10x5x2')} --topics 2", ["Perplexity"])):
+            with self.subTest(program=program):
+                self.train(program, f"{options} --epochs 1 --report page.html")
+                self.contains((self.here / "page.html").read_text(), *(f">{curve}, last<" for curve in curves))
 
     def test_mf_foretells_the_mean_of_what_nothing_is_known_about(self):
         """Nothing is learned of a row, or a column, that the test alone has."""

@@ -2,7 +2,7 @@
 import re
 import signal
 
-from support import IS_SANITIZED, made, wait_until
+from support import IS_SANITIZED, free_port, made, wait_until
 from trainers import Trainers
 
 TRAININGS = [
@@ -70,18 +70,31 @@ class Resume(Trainers):
                 self.train(program, f"{options} --epochs 4 --out whole --checkpoint all --checkpoint-every 3")
                 self.keep(1)
                 resumed = self.train(program, f"{options} --epochs 4 --out resumed --checkpoint one --resume")
-                self.assertIn("goes on behind epoch 3 (", resumed.out)
+                self.assertIn("goes on after epoch 3 (", resumed.out)
                 self.sh("cmp plain whole && cmp plain resumed")
 
     def test_who_ends_a_training_is_told_what_is_kept(self):
         for more, number, part in (("", signal.SIGINT, "nothing is written; --checkpoint DIR keeps what is trained"),
                                    ("--baseline", signal.SIGTERM, "nothing is written"),
-                                   ("--checkpoint model", signal.SIGTERM, "--checkpoint model --resume goes on behind epoch ")):
+                                   ("--checkpoint model", signal.SIGTERM, "--checkpoint model --resume goes on after epoch ")):
             job = self.start(f"exec locus-mf --data ratings --rank 4 --epochs 1000000 {more}")
-            job.await_text("checkpoint behind epoch 2 " if "model" in more else "epoch   2")
+            job.await_text("checkpoint after epoch 2 " if "model" in more else "epoch   2")
             job.send(number)
             self.assertEqual(job.wait(), 128 + number, job)
-            self.assertRegex(job.err, f"(^|\n)locus-mf: ended by a signal: {part}[0-9]*\n$")
+            self.assertRegex(job.err, f"(^|\n)locus-mf: {part}[0-9]*\n$")
+
+    def test_who_loses_a_node_is_told_what_is_kept(self):
+        """By one node, whichever was lost."""
+        for lost in 0, 2:
+            at = {"LOCUS_SIZE": "3", "LOCUS_RENDEZVOUS": f"127.0.0.1:{free_port()}"}
+            jobs = [self.start(f"exec locus-mf --data ratings --rank 4 --epochs 1000000 --checkpoint without-{lost}",
+                               env=dict(at, LOCUS_RANK=str(rank))) for rank in range(3)]
+            jobs[0].await_text("checkpoint after epoch 2 ")
+            jobs[lost].send(signal.SIGKILL)
+            self.assertEqual([job.wait() for job in jobs].count(1), 2, jobs)
+            told = "".join(job.err for job in jobs)
+            self.assertEqual(len(re.findall(rf"(?:^|\n)locus-mf: --checkpoint without-{lost} --resume goes on after epoch \d+\n", told)),
+                             1, told)
 
     def test_training_goes_on_within_an_epoch(self):
         """By time there are checkpoints within an epoch, here behind each of its parts."""
@@ -91,7 +104,7 @@ class Resume(Trainers):
             with self.subTest(checkpoint=number):
                 self.keep(number)
                 resumed = self.train("kge", f"{kge} --checkpoint one --checkpoint-every 1000s --resume --out resumed")
-                self.assertIn(f"behind epoch {place}", resumed.out)
+                self.assertIn(f"after epoch {place}", resumed.out)
                 self.sh("cmp whole resumed")
 
     def test_lasso_that_is_killed_and_goes_on_gives_the_bits_of_one_that_does_not(self):
@@ -105,7 +118,7 @@ class Resume(Trainers):
                 wait_until((self.here / "one/checkpoint-000002").exists, "there is no second checkpoint")
                 killed.send(signal.SIGKILL)
                 killed.wait()
-                self.assertIn("goes on behind epoch ", self.sh(f"{line} --out resumed --checkpoint one --resume").out)
+                self.assertIn("goes on after epoch ", self.sh(f"{line} --out resumed --checkpoint one --resume").out)
                 self.sh("cmp whole resumed")
 
     def test_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes(self):
@@ -129,7 +142,7 @@ class Resume(Trainers):
         """What is printed of a model is no part of it."""
         lda = f"{made('lda', '60x90x40x5')} --topics 6 --epochs 3 --checkpoint model"
         self.train("lda", lda)
-        self.contains(self.train("lda", f"{lda} --top 2 --resume").out, "goes on behind epoch 3 (", "topic    0")
+        self.contains(self.train("lda", f"{lda} --top 2 --resume").out, "goes on after epoch 3 (", "topic    0")
 
     # ---- several nodes ----
 
@@ -143,7 +156,7 @@ class Resume(Trainers):
         for nodes in 1, 3:
             self.keep(kept[0], "model")
             again = self.sh(f"locus run -n {nodes} -- {lasso} --checkpoint one --resume")
-            self.assertIn("goes on behind epoch ", again.out)
+            self.assertIn("goes on after epoch ", again.out)
             self.assertAlmostEqual(again.number("objective ") / whole.number("objective "), 1, delta=1e-4)
 
     def test_any_number_of_nodes_goes_on_with_the_same_quality(self):
@@ -154,7 +167,7 @@ class Resume(Trainers):
         self.assertEqual(judged(self.train("kge", f"{kge} --epochs {epochs} --resume", 4), "test "), before)
         more = self.train("kge", f"{kge} --technique static --workers 2 --epochs {2 * epochs} --resume", 3)
         self.assertGreater(more.number("test        MRR"), 0.1 if IS_SANITIZED else 0.5)
-        self.contains(more.out, f"goes on behind epoch {epochs} (", f"\nepoch {epochs + 1:3d} ")
+        self.contains(more.out, f"goes on after epoch {epochs} (", f"\nepoch {epochs + 1:3d} ")
         self.assertNotIn(f"\nepoch {epochs:3d} ", more.out)
 
     def test_any_number_of_nodes_takes_over_what_a_program_keeps_besides(self):
@@ -169,7 +182,7 @@ class Resume(Trainers):
             for nodes in (1,) if IS_SANITIZED else (1, 4, 3):
                 with self.subTest(program=program, options=options, nodes=nodes):
                     resumed = self.train(program, f"{options} --workers 2 --resume", nodes)
-                    self.assertIn("goes on behind epoch 3 (", resumed.out)
+                    self.assertIn("goes on after epoch 3 (", resumed.out)
                     self.assertEqual(judged(resumed, start), before)
 
     # ---- what is refused ----
@@ -206,9 +219,9 @@ class Resume(Trainers):
                 option = [] if re.search("fewer-|others|^$", wrong) else wrong.split()[-2:]
                 self.assertRegex(said, f"is of {option[0]} .*, not {option[1]}: give the same" if option else
                                  "is of other data, or of other options than these: only what ends")
-                self.assertIn("goes on behind", self.sh(f"{line} {first} --resume && rm model/options").out)
+                self.assertIn("goes on after", self.sh(f"{line} {first} --resume && rm model/options").out)
                 self.assertIn("is of other data, or of other options", self.sh(f"{line} {wrong} --resume", 2).err)
-                self.assertIn("goes on behind epoch ", self.sh(f"{line} {other} --resume").out)
+                self.assertIn("goes on after epoch ", self.sh(f"{line} {other} --resume").out)
 
     def test_what_holds_back_is_named(self):
         """So it is of each of the two ways that it can be told."""
@@ -223,7 +236,7 @@ class Resume(Trainers):
                 line = f"locus-{line} --epochs 1 --checkpoint model"
                 self.sh(f"rm -rf model && {line} {first}")
                 self.assertIn(f"the checkpoint in model is of {said}: give the same", self.sh(f"{line} {wrong} --resume", 2).err)
-                self.assertIn("goes on behind", self.sh(f"{line} {first} --resume").out)
+                self.assertIn("goes on after", self.sh(f"{line} {first} --resume").out)
 
     def test_what_would_be_another_training_is_refused(self):
         for options, status, part in (
@@ -242,9 +255,9 @@ class Resume(Trainers):
                 ("--checkpoint model --resume --lr 0.3", 2, "the checkpoint in model is of --lr 0.1, not 0.3: give the same, or another folder"),
                 ("--checkpoint model --resume --seed 2", 2, "is of --seed 1, not 2"),
                 ("--checkpoint model --resume --dim 32", 2, "is of --dim 16, not 32"),
-                ("--checkpoint model --resume --technique static --epochs 2", 0, "goes on behind epoch ")):
+                ("--checkpoint model --resume --technique static --epochs 2", 0, "goes on after epoch ")):
             with self.subTest(options=options):
                 ended = self.train("kge", f"--data graph --dim 16 --epochs 1 {options}", status=status)
                 self.assertIn(part, ended.err if status else ended.out)
         ended = self.sh("locus-kge --data graph --dim 16 --epochs 1 --checkpoint model", LOCUS_RESTART="1")
-        self.assertIn("goes on behind epoch ", ended.out)
+        self.assertIn("goes on after epoch ", ended.out)

@@ -110,7 +110,7 @@ class WithoutJob(nodes.TestCase):
 
     def test_nodes_that_are_missing_are_counted(self):
         address = nodes.serve('HTTP/1.0 200 OK\r\n\r\n# \nlocus_nodes{rank="1"} 4\n')
-        self.assertIn("3 nodes more do not answer at the ports behind",
+        self.assertIn("3 more nodes do not answer at the next ports",
                       self.run_command(f"{TOP} --once --interval 0.1 {address}", 1).err)
 
     def test_workers_wait_no_longer_than_there_is_time(self):

@@ -780,7 +780,7 @@ class Vectors(Case):
             ("a 1 2\nb 3\nc 1 2\n", "vectors in", R("in:2: expected a word and numbers")),
             ("a 1 2\nb 3 nan\n", "vectors in", R("in:2")), ("a 1 2\nb 3 1e39\n", "vectors in", R("no float holds")),
             (b"2 2\na " + struct.pack("<2f", 1, 2) + b"\nb " + b"\0\0", "vectors in", R("word 2 of 2 has not 2 finite numbers")),
-            (b"1 2\na " + struct.pack("<2f", 1, 2) + b"\nb ", "vectors in", R("goes on behind the 1 words")),
+            (b"1 2\na " + struct.pack("<2f", 1, 2) + b"\nb ", "vectors in", R("goes on after the 1 words")),
             (b"\x80\x04x", "vectors in", R("save_word2vec_format")), (b"\xba\x16\x4f\x2f\0", "vectors in", R("as .vec")),
         ))
 

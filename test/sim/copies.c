@@ -2,10 +2,10 @@
  * copies.c - workers' copies of rows, under every interleaving that a seed can think of.
  *
  * A few workers add to, edit, step, read and view a few short rows, sometimes stop for some
- * milliseconds of a clock of their own making, and drain; a mover takes rows out and puts them back;
- * a stranger reads and changes them as a shard would. The rows are main copies that no other node
- * has a copy of, or some has, which is told of changes; or they are replicas, whose owner gets their
- * updates and refreshes them; with SGD or without; of floats or of 16 bits, which whole numbers up to
+ * milliseconds of a time of their own making, and drain; a mover takes rows out and puts them back;
+ * another thread reads and changes them as a shard would. The rows are main copies without replicas,
+ * or with some, which are told of changes; or they are replicas, whose owner gets their updates and
+ * refreshes them; with SGD or without; of floats or of 16 bits, which whole numbers up to
  * 256 fit into. Each update counts in the element of its worker, in an element for
  * all, and no update changes the last one, which names the key. Checked at each read: the row is
  * whole and the key's own, has all of its worker's updates, no fewer of anybody's than this worker
@@ -25,7 +25,7 @@
 enum {
     WORKERS_MAX = 4,
     KEYS_MAX = 6, /* more than a worker has copies */
-    STRANGER = WORKERS_MAX,
+    OTHER = WORKERS_MAX,
     PARTIES = WORKERS_MAX + 1,
     LENGTH = PARTIES + 2,
     CAPACITY = 40, /* what the compiler does not know to be more than enough */
@@ -363,7 +363,7 @@ static void move_one(unsigned key)
                                     : row_put(ref_of(key), row);
     MUST(rc == 0, "key %u cannot be put back", key);
     if (world.where == SHARED) {
-        row_share(ref_of(key));
+        row_track(ref_of(key));
         tell(NULL, key);
     }
     world.moves[key]++;
@@ -372,13 +372,12 @@ static void move_one(unsigned key)
 /* Another node's update comes to the main copy, or the main copy's values to a replica. */
 static void hear(unsigned key)
 {
-    float update[CAPACITY] = {[ALL] = 1, [STRANGER] = 1}, stored[CAPACITY];
+    float update[CAPACITY] = {[ALL] = 1, [OTHER] = 1}, stored[CAPACITY];
     if (world.where == REPLICA) {
         row_refresh(ref_of(key), pack(stored, world.told[key]));
         return;
     }
-    if (begin_write(STRANGER, key))
-        has_written(STRANGER, key, row_write(ref_of(key), update, ROW_MERGE));
+    if (begin_write(OTHER, key)) has_written(OTHER, key, row_write(ref_of(key), update, ROW_MERGE));
 }
 
 static void serve_once(unsigned key)
@@ -389,7 +388,7 @@ static void serve_once(unsigned key)
     case 0:
     case 1: move_one(key); break;
     case 2:
-        if (row_read(ref_of(key), row) >= 0) check_exact(key, row, &b, "a stranger's read");
+        if (row_read(ref_of(key), row) >= 0) check_exact(key, row, &b, "another thread's read");
         break;
     case 3: hear(key); break;
     default:
@@ -416,7 +415,7 @@ static void begin_row(unsigned key)
     int rc = world.where == REPLICA ? row_replicate(s, pack(stored, row))
                                     : (is_here ? row_set(s, row) : row_put(s, pack(stored, row)));
     MUST(rc == 0, "no row");
-    if (world.where == SHARED) row_share(s);
+    if (world.where == SHARED) row_track(s);
 }
 
 static void open_world(void)
@@ -458,11 +457,13 @@ static void check_end(void)
         directory_word w = directory_load(row_ref_word(ref_of(key)));
         float at[CAPACITY];
         show(at, partition_row(ref_of(key).partition, directory_slot(w)));
-        MUST(!(w & DIRECTORY_COPIED) || directory_is_copied(w), "key %u has a strange word", key);
+        MUST(!(w & DIRECTORY_HAS_COPIES) || directory_has_copies(w), "key %u has a strange word",
+             key);
         check_exact(key, at, &b, "the row");
         MUST(row_read(ref_of(key), row) >= 0, "key %u is not here", key);
-        MUST(!(directory_load(row_ref_word(ref_of(key))) & (DIRECTORY_LATCH | DIRECTORY_COPIED)),
-             "key %u is still latched", key);
+        MUST(
+            !(directory_load(row_ref_word(ref_of(key))) & (DIRECTORY_LATCH | DIRECTORY_HAS_COPIES)),
+            "key %u is still latched", key);
     }
     MUST(world.writers > 1 || copies_begun(&world.store) == 0,
          "a row that one worker writes had copies");

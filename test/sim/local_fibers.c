@@ -523,7 +523,7 @@ static void check_word(const struct key *k)
 {
     directory_word w = *row_ref_word(k->ref);
     if (directory_is_latched(w)) give_up("key %u is still latched", (unsigned)k->key);
-    if (w & DIRECTORY_WANTED) give_up("the latch of key %u is still wanted", (unsigned)k->key);
+    if (w & DIRECTORY_WAITERS) give_up("the latch of key %u still has waiters", (unsigned)k->key);
 }
 
 static void check_history(struct key *k)

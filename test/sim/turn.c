@@ -3,8 +3,8 @@
  *
  * The shard's thread sleeps as the reactor does; its only worker asks for something, and takes the
  * shard's turns while it waits, or does not, or waits later; a peer answers through memory, and
- * rings if that says that nobody looks; strangers have news that the thread alone can handle.
- * Nobody but the peer, the strangers and the worker ever wakes the thread: so one wake-up that is
+ * rings if that says that nobody looks; other threads have news that the shard's alone can handle.
+ * Nobody but the peer, those and the worker ever wakes the thread: so one wake-up that is
  * lost, and all wait for ever. Checked: that does not happen, and two never act at once.
  */
 #include "actors/turn.h"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CALLS = 40, NEWS = 12, STRANGERS = 2, FLIGHT_MAX = 3, STEPS_MAX = 200000 };
+enum { CALLS = 40, NEWS = 12, OTHERS = 2, FLIGHT_MAX = 3, STEPS_MAX = 200000 };
 
 static struct {
     struct turn turn;
@@ -96,7 +96,7 @@ static bool is_rung(const void *unused)
 
 static void sleep_until_news(void)
 {
-    turn_look(&world.turn);
+    turn_check(&world.turn);
     if (has_news() || !lie_down()) return;
     end_to_act("the thread");
     if (turn_leave(&world.turn, !chance(4))) {
@@ -224,7 +224,7 @@ static void be_peer(void *unused)
     }
 }
 
-static void be_stranger(void *unused)
+static void be_other(void *unused)
 {
     (void)unused;
     for (unsigned i = 0; i < NEWS; i++) {
@@ -244,12 +244,12 @@ static void run(uint64_t seed)
     world.helped = helped;
     world.slept = slept;
     world.dice.state = seed;
-    world.left = 1 + STRANGERS;
+    world.left = 1 + OTHERS;
     fibers_begin((enum fibers_policy)(seed % FIBERS_POLICIES), seed);
     fibers_add(be_thread, NULL);
     fibers_add(be_worker, NULL);
     fibers_add(be_peer, NULL);
-    for (unsigned i = 0; i < STRANGERS; i++) fibers_add(be_stranger, NULL);
+    for (unsigned i = 0; i < OTHERS; i++) fibers_add(be_other, NULL);
     enum fibers_end end = fibers_run(STEPS_MAX);
     MUST(end != FIBERS_STUCK,
          "all wait: word %u, %u posted, %u taken, %u there, %u completed, %u of %u handled",

@@ -3,51 +3,18 @@
 
 #include <ck_epoch.h>
 #include <ck_fifo.h>
-#include <ck_ring.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 20000, READERS = 2, SLOTS = 64 };
+enum { ROUNDS = 20000, READERS = 2 };
 
 static void start(pthread_t *thread, void *(*run)(void *), void *argument)
 {
     CHECK_EQ(pthread_create(thread, NULL, run, argument), 0);
 }
 
-/* ---- a ring from one thread to another hands over what its pointers point to ---- */
-
-struct channel {
-    ck_ring_t ring;
-    ck_ring_buffer_t slots[SLOTS];
-    int values[ROUNDS];
-};
-
-static void *fill_ring(void *argument)
-{
-    struct channel *c = argument;
-    for (int i = 0; i < ROUNDS; i++) {
-        c->values[i] = i;
-        while (!ck_ring_enqueue_spsc(&c->ring, c->slots, &c->values[i])) sched_yield();
-    }
-    return NULL;
-}
-
-TEST(ck, spsc_ring_hands_over_memory)
-{
-    static struct channel c;
-    pthread_t producer;
-    ck_ring_init(&c.ring, SLOTS);
-    start(&producer, fill_ring, &c);
-    for (int i = 0; i < ROUNDS; i++) {
-        int *value;
-        while (!ck_ring_dequeue_spsc(&c.ring, c.slots, &value)) sched_yield();
-        CHECK_EQ(*value, i);
-    }
-    pthread_join(producer, NULL);
-}
-
-/* ---- the same for a fifo ---- */
+/* ---- a fifo from one thread to another hands over what its pointers point to ---- */
 
 struct line {
     ck_fifo_spsc_t fifo;

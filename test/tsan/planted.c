@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include <ck_epoch.h>
-#include <ck_ring.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -21,32 +20,6 @@ static void reach(int n)
 static void wait_for(int n)
 {
     while (__atomic_load_n(&step, __ATOMIC_RELAXED) < n) sched_yield();
-}
-
-/* ---- written after it was handed over ---- */
-
-static ck_ring_t ring;
-static ck_ring_buffer_t slots[8];
-static int payload;
-
-static void *send_and_write(void *unused)
-{
-    ck_ring_enqueue_spsc(&ring, slots, &payload);
-    payload = 1;
-    reach(1);
-    return unused;
-}
-
-TEST(planted, a_write_after_the_ring)
-{
-    pthread_t thread;
-    int *received;
-    ck_ring_init(&ring, 8);
-    pthread_create(&thread, NULL, send_and_write, NULL);
-    wait_for(1);
-    CHECK(ck_ring_dequeue_spsc(&ring, slots, &received));
-    CHECK_EQ(*received, 1);
-    pthread_join(thread, NULL);
 }
 
 /* ---- rows and their readers ---- */

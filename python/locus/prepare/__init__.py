@@ -7,6 +7,7 @@ import zlib
 from typing import List, Optional
 
 from .._command import Problem, keep_others, run
+from .._command import parser as new_parser
 
 ABOUT = """Converts what people bring into the one form that a program reads. What it takes by itself it says in one line
 before it writes; what could be read in two ways it refuses, until an option says it. Rows are counted, and
@@ -41,10 +42,10 @@ PROGRAMS = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "locus prepare", usage="locus prepare PROGRAM INPUT... OUTPUT [options]", description=ABOUT,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=110, max_help_position=26),
-        epilog="for example: locus prepare mf ratings.csv - | locus-mf --data - --out model.safetensors")
+    parser = new_parser(
+        "prepare", ABOUT, "for example: locus prepare mf ratings.csv - | locus-mf --data - --out model.safetensors",
+        usage="locus prepare PROGRAM INPUT... OUTPUT [options]",
+        form=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=110, max_help_position=26))
     add = parser.add_argument
     add("program", metavar="PROGRAM", choices=PROGRAMS, help="whose data it is: " + ", ".join(PROGRAMS))
     add("paths", metavar="INPUT... OUTPUT", nargs="+", help="files, which may be compressed by gzip, bzip2 or xz, - is stdin; and "
@@ -94,7 +95,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.class_columns, told.purpose_columns]
     cut = [each for each in (told.columns, *told.asked) if each and each.endswith(",")]
     if len(told.paths) < 2 or told.bins < 2 or cut:
-        parser.error(f"{cut[0]} ends with a comma: there must be no blank behind it" if cut else
+        parser.error(f"{cut[0]} ends with a comma: there must be no blank after it" if cut else
                      "INPUT and OUTPUT are needed" if len(told.paths) < 2 else f"--bins {told.bins}: must be 2 or more")
     return run("prepare", _prepare, told)
 

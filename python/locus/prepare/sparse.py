@@ -25,7 +25,7 @@ class SparseLines:
         return _lines(self.source, self)
 
     def about(self) -> str:
-        return (f"LIB{'FFM' if self.has_fields else 'SVM'}" + (f"; {counted(self.comments, 'comment')} behind # left out" if self.comments else "")
+        return (f"LIB{'FFM' if self.has_fields else 'SVM'}" + (f"; {counted(self.comments, 'comment')} after # left out" if self.comments else "")
                 + self.source.left())
 
 

@@ -269,7 +269,7 @@ class Table:
         return (f"{SEPARATORS.get(self.separator, self.separator)} between, {'a' if self.names else 'no'} heading; "
                 + ", ".join(f"{what} is {self.title(i)}" for what, i in zip(self.wanted, at))
                 + ("; row names in front left out" if self.hidden else "")
-                + ("; names without .0 behind" if self._floats & {*self._named} else "")
+                + ("; names without .0 at the end" if self._floats & {*self._named} else "")
                 + (f"; {counted(self.unnamed, 'row')} with an empty name left out" if self.unnamed else "") + (f"; left out: {left}" if left else "")
                 + (f"; {counted(self.skipped, 'blank line or comment')} left out" if self.skipped else "")
                 + ("" if self.quotes else "; quotation marks are text"))

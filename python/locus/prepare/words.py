@@ -117,7 +117,7 @@ def _bag_kind(source: Source, told: argparse.Namespace) -> str:
                         ("has no words: --format text, if its numbers are words", not re.search(r"[^\W\d_]", "".join(lines))),
                         ("looks like XML, SGML or JSON: write the text of each document into one line; or --format text, if its "
                          "marks are words", re.match(r"\s*[<{\[].*[>}\],]\s*$", "".join(lines[:1]))),
-                        ("begins with the number of lines behind: --format gibbs, if that is its head; --format text, if it is a "
+                        ("begins with the number of lines that follow: --format gibbs, if that is its head; --format text, if it is a "
                          "document", is_count),
                         ("has as many tabs in each line: cut -f3- leaves a name and a label before the words out, as Mallet has them; "
                          "--format text, if all are words", len(tabs) == 1 and tabs != {0}),
@@ -305,4 +305,4 @@ def _binary(source: Source, begin: int, count: int, dim: int) -> Iterator[Tuple[
                 raise Refused(f"{source.name}: word {i + 1} of {count} has not {dim} finite numbers: is its head right?")
             yield name[:-1].lstrip(b"\n"), values
         if file.read(2).strip(b"\n"):
-            raise Refused(f"{source.name}: goes on behind the {count} words that its head says")
+            raise Refused(f"{source.name}: goes on after the {count} words that its head says")

@@ -28,7 +28,8 @@ static void put_entry(const struct wire_entry *e)
         (uint64_t)e->hops << 24);
     if (e->operation >= WIRE_CLOCK_UPDATED) put((uint64_t)e->clock);
     if (!is_about_a_key(e)) return; /* of one round at most: it has the right number */
-    put(e->owner | e->term << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
+    put(e->owner | (e->term & 0xff) << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
+    put(e->term >> 30);
     put(e->tag);
     if (e->length) put_row(wire_values_const(e));
 }
@@ -61,7 +62,7 @@ static void put_replication(const struct record *r, directory_word w)
     if (r->unseen_first != REQUEST_NOWHERE) put(r->unseen_version);
 }
 
-/* Two generations take turns: which of them a thing is of counts, not how they are called. */
+/* Two intervals take turns: which of them a thing is of counts, not how they are called. */
 static void put_clocks(const struct shard *s, const struct record *r)
 {
     const struct clocks *c = s->clocks;
@@ -105,26 +106,34 @@ static void put_waiting(struct record *r)
     }
 }
 
+static void put_repair(const struct shard *s)
+{
+    put(row_ref_home(row_ref_at(s->rank)));
+    put(repair_is_over(s));
+}
+
 static void put_node(unsigned node)
 {
     float row[CAPACITY];
     struct location l = location_of(&world_state.node[node].shard, row_ref_at(node));
     struct record *r = record_of(node);
     directory_word w = directory_load(row_ref_word(row_ref_at(node)));
-    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.term << 8 |
-        (uint64_t)wanted(node) << 56 | (uint64_t)keeps(node) << 60);
+    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | (l.term & 0xff) << 8 |
+        wanted(node) << 16 | (uint64_t)keeps(node) << 24);
+    put(l.term >> 30);
     if (read_row(node, row)) {
         put((uint64_t)(directory_has_row(w) && partition_is_zeros(row_ref_at(node).partition, w))
                 << 9 |
             (uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
         put_row(row);
     }
-    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED)
+    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_TRACKED)
         put(w >> 37 & 1);
     if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY)
         put_row(world_row_of(node) + LENGTH);
     put_rounds(&world_state.node[node].shard);
     if (has_clocks()) put_clocks(&world_state.node[node].shard, r);
+    if (world_state.has_lost) put_repair(&world_state.node[node].shard);
     if (!r) return;
     put_replication(r, w);
     put(1u << 31 | r->asked | r->localizing << 8);
@@ -136,7 +145,7 @@ static void put_node(unsigned node)
     for (struct parked *p = r->parked; p; p = p->next) put_entry(&p->entry);
 }
 
-/* The generation at the call's node that writes are of which are taken on now. */
+/* The interval at the call's node that writes are of which are taken on now. */
 static unsigned later_at(unsigned call)
 {
     return clocks_at(world_scenario.node[world_scenario.call[call].worker])->later_open;
@@ -157,9 +166,12 @@ static void put_call(unsigned i)
 uint64_t world_hash(void)
 {
     hashed.count = 0;
+    put(world_state.has_lost | (uint64_t)world_state.row_is_lost << 1 |
+        (uint64_t)world_state.is_vague << 2 | world_state.has_heard << 8 |
+        world_state.has_repaired << 16);
     for (unsigned n = 0; n < nodes(); n++) {
         put(UINT32_C(0xffffff00) | n);
-        put_node(n);
+        if (!is_lost(n)) put_node(n);
     }
     for (unsigned from = 0; from < nodes(); from++)
         for (unsigned to = 0; to < nodes(); to++) {

@@ -2,16 +2,18 @@
 #include "world_private.h"
 
 #include "common/stores.h"
+#include "protocol/owner.h"
 
 #include <stdlib.h>
 
-enum { TERMS_MAX = 64 };
+/* Of a view: they begin at its number times 2^30. */
+enum { TERMS_MAX = 64, VIEWS = 2, VIEW_TERM_BITS = 30 };
 
 struct sight {
     unsigned owners, rows;
     float sum[CAPACITY];  /* main copy and updates under way */
-    int owner[TERMS_MAX]; /* by whatever knows one, -1: nobody does */
-    uint64_t term;        /* the highest */
+    int owner[VIEWS][TERMS_MAX]; /* by whatever knows one, -1: nobody does */
+    uint64_t term;               /* the highest */
     unsigned hops;
     const char *wrong;
 };
@@ -23,9 +25,13 @@ static void add_row(struct sight *s, const float *row)
 
 static void add_claim(struct sight *s, unsigned owner, uint64_t term)
 {
-    if (term >= TERMS_MAX) abort();
-    if (s->owner[term] >= 0 && s->owner[term] != (int)owner) s->wrong = "a term has two owners";
-    s->owner[term] = (int)owner;
+    uint64_t view = term >> VIEW_TERM_BITS, i = term - (view << VIEW_TERM_BITS);
+    if (view >= VIEWS || i >= TERMS_MAX) abort();
+    int *known = &s->owner[view][i];
+    /* homes change, and the first owners with them */
+    bool may_differ = term == 0 && world_state.has_lost;
+    if (*known >= 0 && *known != (int)owner && !may_differ) s->wrong = "a term has two owners";
+    *known = (int)owner;
     if (term > s->term) s->term = term;
 }
 
@@ -64,7 +70,7 @@ static void look_at_replica(struct sight *s, unsigned node)
     const float *row = partition_row(ref.partition, directory_slot(w));
     for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++)
         s->sum[i] += row[i] - row[LENGTH + i];
-    if (content_read(row, world_layout, &c))
+    if (content_read(row, world_layout, &c) && !world_state.is_vague)
         s->wrong = "a replica holds an update twice, or is damaged";
 }
 
@@ -85,15 +91,27 @@ static void look_at_node(struct sight *s, unsigned node)
 static void look(struct sight *s)
 {
     *s = (struct sight){0};
-    for (unsigned t = 0; t < TERMS_MAX; t++) s->owner[t] = -1;
-    for (unsigned n = 0; n < nodes(); n++) look_at_node(s, n);
+    for (unsigned t = 0; t < VIEWS * TERMS_MAX; t++) s->owner[t / TERMS_MAX][t % TERMS_MAX] = -1;
+    for (unsigned n = 0; n < nodes(); n++)
+        if (!is_lost(n)) look_at_node(s, n);
     for (unsigned from = 0; from < nodes(); from++)
         for (unsigned to = 0; to < nodes(); to++)
             for (unsigned i = 0; i < world_lane[from][to].count; i++)
                 add_entry(s, &world_lane[from][to].message[i].entry);
 }
 
-static bool has_sets(void)
+bool world_has_row(void)
+{
+    bool has_row = false;
+    for (unsigned n = 0; n < nodes(); n++) has_row |= !is_lost(n) && is_here(n);
+    for (unsigned from = 0; from < nodes(); from++)
+        for (unsigned to = 0; to < nodes(); to++)
+            for (unsigned i = 0; i < world_lane[from][to].count; i++)
+                has_row |= world_lane[from][to].message[i].entry.operation == WIRE_ROW;
+    return has_row;
+}
+
+bool world_has_sets(void)
 {
     for (unsigned i = 0; i < world_scenario.calls; i++)
         if (world_scenario.call[i].kind == CALL_SET) return true;
@@ -104,13 +122,14 @@ static bool has_sets(void)
 static const char *check_updates(const struct sight *s)
 {
     struct content c;
-    if (has_sets()) return NULL;
+    if (world_has_sets() || world_state.is_vague || (is_repairing() && world_state.row_is_lost))
+        return NULL;
     const char *wrong = content_read(s->sum, world_layout, &c);
     if (wrong)
         return "main copy and updates under way: an update is there twice, or the row is damaged";
     for (unsigned i = 0; i < world_scenario.calls; i++)
         if (world_scenario.call[i].kind == CALL_PUSH && world_state.call[i].state == CALL_DONE &&
-            !content_has(&c, i))
+            !content_has(&c, i) && !world_state.row_is_lost && !is_lost_call(i))
             return "a completed update is lost";
     return NULL;
 }
@@ -135,6 +154,12 @@ static bool sees(unsigned i, const struct content *now)
            content_equals(&seen, now);
 }
 
+/* It may have happened or not: nobody heard of it from a node that was lost. */
+static bool is_optional(unsigned i)
+{
+    return is_lost_call(i) && (has_replicas() || world_state.call[i].state != CALL_DONE);
+}
+
 /* Is there an order of all calls in which each sees what came before it? */
 static bool can_be_ordered(unsigned placed, struct content now, const struct content *last)
 {
@@ -148,7 +173,9 @@ static bool can_be_ordered(unsigned placed, struct content now, const struct con
         if (!may) continue;
         if (s->kind == CALL_PUSH) content_add(&next, i);
         if (s->kind == CALL_SET) next = (struct content){.set = i + 1};
-        if (s->kind == CALL_PULL && !sees(i, &now)) continue;
+        bool is_open = is_lost_call(i) && world_state.call[i].state != CALL_DONE;
+        if (s->kind == CALL_PULL && !is_open && !sees(i, &now)) continue;
+        if (is_optional(i) && can_be_ordered(placed | 1u << i, now, last)) return true;
         if (can_be_ordered(placed | 1u << i, next, last)) return true;
     }
     return false;
@@ -172,7 +199,8 @@ static const char *check_own(void)
 {
     struct content seen;
     for (unsigned i = 0; i < world_scenario.calls; i++) {
-        if (world_scenario.call[i].kind != CALL_PULL || world_state.call[i].state != CALL_DONE)
+        if (world_scenario.call[i].kind != CALL_PULL || world_state.call[i].state != CALL_DONE ||
+            is_lost_call(i) || world_state.row_is_lost || world_state.is_vague)
             continue;
         if (content_read(world_state.call[i].values, world_layout, &seen))
             return "a damaged row was read";
@@ -205,16 +233,16 @@ static bool holds_all_before(const float *row, locus_clock clock)
 static const char *check_clocks(void)
 {
     float row[CAPACITY];
-    if (!has_clocks()) return NULL;
+    if (!has_clocks() || world_state.has_lost) return NULL;
     for (unsigned w = 0; w < world_scenario.workers; w++) {
         unsigned n = world_scenario.node[w];
         if (world_state.node[n].progress[world_number_of(w)] < clocks_gate(clocks_at(n)))
             return "a node is said to be fresh up to a clock that a worker has not reached";
     }
-    for (unsigned n = 0; n < nodes() && !has_sets(); n++)
+    for (unsigned n = 0; n < nodes() && !world_has_sets(); n++)
         if (read_row(n, row) && !holds_all_before(row, clocks_gate(clocks_at(n))))
             return "a copy lacks an update that was made before its node's clock";
-    for (unsigned i = 0; i < world_scenario.calls && !has_sets(); i++)
+    for (unsigned i = 0; i < world_scenario.calls && !world_has_sets(); i++)
         if (world_scenario.call[i].kind == CALL_PULL && world_state.call[i].state == CALL_DONE &&
             !holds_all_before(world_state.call[i].values, world_state.call[i].gate))
             return "a pull lacks an update that was made before its node's clock";
@@ -226,7 +254,8 @@ static const char *check_order(void)
     float row[CAPACITY];
     struct content last;
     for (unsigned n = 0; n < nodes(); n++) {
-        if (!is_here(n)) continue;
+        if (is_lost(n) || !is_here(n)) continue;
+        if (world_state.row_is_lost || world_state.is_vague) return NULL;
         unsigned others = 0;
         for (unsigned i = 0; i < world_scenario.calls; i++) others |= (unsigned)!is_ordered(i) << i;
         read_row(n, row);
@@ -269,14 +298,15 @@ static const char *check_copies(void)
     float main[CAPACITY] = {0}, row[CAPACITY];
     bool is_full = world_scenario.technique == LOCUS_FULL_REPLICATION;
     unsigned who_want = 0;
-    for (unsigned n = 0; n < nodes(); n++) who_want += wanted(n) > 0 || keeps(n);
+    for (unsigned n = 0; n < nodes(); n++) who_want += !is_lost(n) && (wanted(n) > 0 || keeps(n));
     for (unsigned n = 0; n < nodes(); n++) {
-        if (!is_here(n)) continue;
+        if (is_lost(n) || !is_here(n)) continue;
         read_row(n, main);
-        if (!may_move() && location_of(&world_state.node[n].shard, row_ref_at(n)).term > 0)
+        if (!may_move() && !world_state.has_lost && location_of(&world_state.node[n].shard, row_ref_at(n)).term > 0)
             return "at rest a row has moved for who keeps it";
     }
     for (unsigned n = 0; n < nodes(); n++) {
+        if (is_lost(n)) continue;
         struct location l = location_of(&world_state.node[n].shard, row_ref_at(n));
         if (l.is_replica && !is_full && !must_hold(n)) return "at rest a replica without intent";
         if (!l.is_replica && !l.is_here && must_hold(n) && !is_full)
@@ -299,13 +329,26 @@ static bool remembers(unsigned node)
     return waits || (r && !replicates());
 }
 
+static bool knows_lost(unsigned node)
+{
+    const struct shard *s = &world_state.node[node].shard;
+    const struct record *r = record_of(node);
+    unsigned lost = world_scenario.loses - 1;
+    return location_of(s, row_ref_at(node)).owner == lost || row_ref_home(row_ref_at(node)) == lost ||
+           s->backlog->peer[lost].is_under_way || s->replicas->source[lost].replicas ||
+           s->asked_bytes[lost] || (r && holder_find(r, lost));
+}
+
 static const char *check_rest(const struct sight *s)
 {
-    unsigned home = row_ref_home(row_ref_at(0));
+    unsigned home = row_ref_home(row_ref_at(is_lost(0)));
     for (unsigned i = 0; i < world_scenario.calls; i++)
-        if (world_state.call[i].state != CALL_DONE)
+        if (world_state.call[i].state != CALL_DONE && !is_lost_call(i))
             return "nothing more can happen, and a call is not done";
+    if (is_repairing()) return "nothing more can happen, and the repair is not over";
     for (unsigned n = 0; n < nodes(); n++) {
+        if (is_lost(n)) continue;
+        if (world_state.has_lost && knows_lost(n)) return "at rest a node knows of the lost one";
         if (remembers(n)) return "at rest a node remembers something of the key";
         if (world_state.node[n].shard.replicas->awaited ||
             world_state.node[n].shard.backlog->waiting)
@@ -330,8 +373,10 @@ const char *world_check(bool at_rest)
     look(&s);
     if (s.wrong) return s.wrong;
     if (s.owners > 1) return "two owners";
-    if (s.owners + s.rows != 1) return "not one owner, or one row under way";
-    if (s.hops > nodes() + s.term) return "a request goes round";
+    bool may_lack = is_repairing() && world_state.row_is_lost;
+    if (s.owners + s.rows > 1 || (s.owners + s.rows == 0 && !may_lack))
+        return "not one owner, or one row under way";
+    if (s.hops > nodes() + (s.term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1)) + TERMS_MAX * world_state.has_lost) return "a request goes round";
     const char *wrong = check_updates(&s);
     if (!wrong) wrong = check_own();
     if (!wrong) wrong = check_clocks();

@@ -54,6 +54,13 @@ bool scenario_parse(struct scenario *s, const char *text)
     *s = (struct scenario){.technique = LOCUS_RELOCATE};
     text += scenario_technique(text, &s->technique);
     text += *text == ' ';
+    static const char loses[] = "lose=";
+    if (strncmp(text, loses, strlen(loses)) == 0) {
+        text += strlen(loses);
+        if (*text < '0' || *text >= '0' + SCENARIO_NODES) return false;
+        s->loses = 1 + (unsigned)(*text++ - '0');
+        text += *text == ' ';
+    }
     for (const char *at = text; *at;) {
         if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' ||
             s->workers == SCENARIO_WORKERS_MAX)
@@ -76,6 +83,7 @@ const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
     bool is_usual = s->technique == LOCUS_RELOCATE;
     size_t at = (size_t)snprintf(
         text, bytes, "%s%s", is_usual ? "" : technique_of(s->technique)->name, is_usual ? "" : " ");
+    if (s->loses) at += (size_t)snprintf(text + at, bytes - at, "lose=%u ", s->loses - 1);
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);

@@ -38,6 +38,8 @@ struct scenario {
     /* Somebody waits for clocks: workers close at their end, so that nobody waits for ever. Then
      * there are two nodes, where the third has no worker. */
     bool has_clocks;
+    /* A node is lost in any state, and the others survive: 1 + its number; 0: none */
+    unsigned loses;
     unsigned nodes;
     unsigned workers;
     unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
@@ -49,8 +51,8 @@ extern const char *const scenario_kind_name[CALL_KINDS];
 /* The length of the technique's name that the text begins with; 0: there is none. */
 size_t scenario_technique(const char *text, enum locus_technique *);
 /* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before
- * them the technique, if it is not relocate: "adaptive 0:begin,push,end 1:begin,pull". False:
- * no such scenario. */
+ * them the technique, if it is not relocate, and the node that is lost, if one is:
+ * "adaptive lose=1 0:begin,push,end 1:begin,pull". False: no such scenario. */
 bool scenario_parse(struct scenario *, const char *text);
 /* Returns `text`. */
 const char *scenario_text(const struct scenario *, char *text, size_t bytes);

@@ -39,6 +39,8 @@ void world_print_choice(struct world_choice c)
         printf("node %u: arrives from %u: ", c.to, c.from);
         print_entry(&world_lane[c.from][c.to].message[0].entry);
         break;
+    case WORLD_LOSES: printf("node %u: is lost", c.from); break;
+    case WORLD_HEARS: printf("node %u: hears that a node was lost", c.from); break;
     case WORLD_TURNS:
         printf("node %u: the shard's turn%s", c.from, c.to ? "" : ", without leave to synchronize");
         break;
@@ -82,7 +84,8 @@ void world_print(void)
     static const char *const state[] = {"not called", "posted", "under way", "done"};
     char text[200];
     struct content c;
-    for (unsigned n = 0; n < nodes(); n++) print_node(n);
+    for (unsigned n = 0; n < nodes(); n++)
+        if (!is_lost(n)) print_node(n);
     for (unsigned from = 0; from < nodes(); from++)
         for (unsigned to = 0; to < nodes(); to++)
             for (unsigned i = 0; i < world_lane[from][to].count; i++) {

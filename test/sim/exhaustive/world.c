@@ -21,6 +21,7 @@ static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t leng
     (void)until_ns;
     const struct node *n = context;
     struct lane *l = &world_lane[n->rank][peer];
+    if (is_lost(peer) && world_state.has_heard >> n->rank & 1) return NULL;
     if (l->count == MESSAGES_MAX || peer == n->rank || length > CAPACITY) abort();
     struct message *m = &l->message[l->count++];
     memset(m, 0, sizeof *m);
@@ -52,6 +53,14 @@ static uint64_t read_clock_ns(void *context)
     return 0;
 }
 
+static void note_repaired(void *context, uint32_t view)
+{
+    const struct node *n = context;
+    if (view != 1 || !repair_is_over(&n->shard) || world_state.has_repaired >> n->rank & 1)
+        world_state.wrong = "a repair is over that was not begun";
+    world_state.has_repaired |= 1u << n->rank;
+}
+
 /* ---- opening ---- */
 
 static void open_node(unsigned rank)
@@ -63,6 +72,7 @@ static void open_node(unsigned rank)
                                         .nodes = nodes(),
                                         .rank = rank,
                                         .replicates = replicates(),
+                                        .survives = world_scenario.loses > 0,
                                         .is_full = world_scenario.technique ==
                                                    LOCUS_FULL_REPLICATION};
     struct node *n = &world_state.node[rank];
@@ -72,10 +82,11 @@ static void open_node(unsigned rank)
         posted_at[rank][w] = &n->posted[w];
         n->progress[w] = w < n->workers ? 0 : INT64_MAX;
     }
-    n->calls =
-        (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
+    n->calls = (struct platform){n,             give_entry,    complete_request,
+                                 read_clock_ns, read_clock_ns, note_repaired};
     n->plan = (struct node_plan){.store = &world_store[rank],
                                  .technique = technique_of(world_scenario.technique),
+                                 .lab.survives = world_scenario.loses > 0,
                                  .config.workers = n->workers ? n->workers : 1,
                                  .progress = progress_at[rank],
                                  .posted = posted_at[rank]};
@@ -217,7 +228,7 @@ static bool wants_turn(unsigned node)
 {
     const struct shard *s = &world_state.node[node].shard;
     return s->stalled || s->clocks->is_on || s->backlog->waiting || s->quiescing ||
-           (s->dirty && !dirty_set_is_empty(s->dirty));
+           (s->dirty && !dirty_set_is_empty(s->dirty)) || !repair_is_over(s);
 }
 
 static bool has_urgent(unsigned node)
@@ -234,6 +245,7 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
 {
     unsigned n = 0;
     for (unsigned w = 0; w < world_scenario.workers; w++) {
+        if (is_lost(world_scenario.node[w])) continue;
         if (world_next_call(w) >= 0)
             choice[n++] = (struct world_choice){WORLD_CALLS, (uint8_t)w, 0};
         if (world_first_posted(w) >= 0)
@@ -245,11 +257,16 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
             if (world_lane[from][to].count)
                 choice[n++] = (struct world_choice){WORLD_ARRIVES, (uint8_t)from, (uint8_t)to};
     for (unsigned node = 0; node < nodes(); node++) {
-        if (!wants_turn(node)) continue;
+        if (is_lost(node) || !wants_turn(node)) continue;
         choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, true};
         if (has_urgent(node))
             choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, false};
     }
+    if (world_scenario.loses && !world_state.has_lost)
+        choice[n++] = (struct world_choice){WORLD_LOSES, (uint8_t)(world_scenario.loses - 1), 0};
+    for (unsigned node = 0; node < nodes() && world_state.has_lost; node++)
+        if (!is_lost(node) && !(world_state.has_heard >> node & 1))
+            choice[n++] = (struct world_choice){WORLD_HEARS, (uint8_t)node, 0};
     return n;
 }
 
@@ -330,9 +347,11 @@ static void worker_closes(unsigned worker)
 static void shard_takes(unsigned worker)
 {
     struct call *c = &world_state.call[world_first_posted(worker)];
+    struct shard *s = &world_state.node[world_scenario.node[worker]].shard;
     c->state = CALL_TAKEN; /* it may be done at once */
-    if (!shard_serve(&world_state.node[world_scenario.node[worker]].shard, &c->request))
-        world_state.wrong = "a request was not taken on";
+    if (shard_serve(s, &c->request)) return;
+    c->state = CALL_POSTED; /* until a loss is repaired */
+    if (repair_is_over(s)) world_state.wrong = "a request was not taken on";
 }
 
 static void message_arrives(unsigned from, unsigned to)
@@ -344,7 +363,7 @@ static void message_arrives(unsigned from, unsigned to)
     memset(&l->message[l->count], 0, sizeof m);
     const struct wire_frame f = {.count = 1,
                                  .body_bytes = (uint32_t)wire_entry_bytes(m.entry.length),
-                                 .view = world_store[to].home.view};
+                                 .membership = world_store[to].home.membership};
     const char *wrong = shard_frame(&world_state.node[to].shard, from, &f, &m);
     if (wrong) world_state.wrong = wrong;
 }
@@ -358,6 +377,32 @@ static void shard_turns(unsigned node, bool synchronizes)
     s->pacer->due_ns = 0;
 }
 
+/* Nobody answers a write that its node will ask for again. */
+static bool is_answer_to_write(const struct wire_entry *e)
+{
+    return e->operation == WIRE_PUSHED || e->operation == WIRE_WAS_SET ||
+           ((e->operation == WIRE_ANSWER || e->operation == WIRE_ROW) && world_has_sets());
+}
+
+/* What was on its way from the lost node and has not come never will: so some of it comes, and the
+ * rest not. */
+static void shard_hears(unsigned node)
+{
+    struct lane *l = &world_lane[world_scenario.loses - 1][node];
+    for (unsigned i = 0; i < l->count; i++)
+        world_state.is_vague |= is_answer_to_write(&l->message[i].entry);
+    memset(l, 0, sizeof *l);
+    world_state.has_heard |= 1u << node;
+    repair_begin(&world_state.node[node].shard, 1, world_scenario.loses - 1);
+}
+
+/* Nothing comes to it any more. */
+static void clear_lanes_to_lost(void)
+{
+    for (unsigned from = 0; from < nodes() && world_state.has_lost; from++)
+        memset(&world_lane[from][world_scenario.loses - 1], 0, sizeof(struct lane));
+}
+
 void world_do(struct world_choice c)
 {
     switch (c.event) {
@@ -366,5 +411,9 @@ void world_do(struct world_choice c)
     case WORLD_ARRIVES: message_arrives(c.from, c.to); break;
     case WORLD_CLOSES: worker_closes(c.from); break;
     case WORLD_TURNS: shard_turns(c.from, c.to); break;
+    case WORLD_LOSES: world_state.has_lost = true; break;
+    case WORLD_HEARS: shard_hears(c.from); break;
     }
+    clear_lanes_to_lost();
+    if (is_repairing() && !world_has_row()) world_state.row_is_lost = true;
 }

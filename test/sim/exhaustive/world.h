@@ -13,8 +13,17 @@
 #include "scenario.h"
 
 /* What may happen: a worker calls, closes, a shard takes a request of a worker, a message arrives,
- * a shard has its turn; a turn in which the pacer lets it synchronize, or not. */
-enum world_event { WORLD_CALLS, WORLD_CLOSES, WORLD_SERVES, WORLD_ARRIVES, WORLD_TURNS };
+ * a shard has its turn; a turn in which the pacer lets it synchronize, or not. A node is lost; a
+ * shard hears of that. */
+enum world_event {
+    WORLD_CALLS,
+    WORLD_CLOSES,
+    WORLD_SERVES,
+    WORLD_ARRIVES,
+    WORLD_TURNS,
+    WORLD_LOSES,
+    WORLD_HEARS
+};
 struct world_choice {
     enum world_event event;
     uint8_t from, to; /* worker; nodes; node, and whether it synchronizes */

@@ -15,6 +15,7 @@
 #include "world.h"
 
 #include "protocol/clocks.h"
+#include "protocol/repair.h"
 #include "sim/content.h"
 #include "sim/parts.h"
 
@@ -64,6 +65,10 @@ struct node {
 struct world_state {
     struct node node[NODES_MAX];
     struct call call[SCENARIO_CALLS_MAX];
+    /* A node is lost; nodes that have heard of that, and those that have repaired, as bits; the row
+     * was lost with it; what was written to it may be in it twice. */
+    bool has_lost, row_is_lost, is_vague;
+    unsigned has_heard, has_repaired;
     /* what a shard said of a message, or what else went wrong in the last step */
     const char *wrong;
 };
@@ -80,9 +85,30 @@ float *world_row_of(unsigned node);
 int world_next_call(unsigned worker);
 int world_first_posted(unsigned worker);
 
+bool world_has_sets(void);
+/* Is the row at a node that lives, or on its way to one? */
+bool world_has_row(void);
+
 static inline unsigned nodes(void)
 {
     return world_scenario.nodes;
+}
+
+static inline bool is_lost(unsigned node)
+{
+    return world_state.has_lost && node + 1 == world_scenario.loses;
+}
+
+/* A node is lost, and not all others have repaired that. */
+static inline bool is_repairing(void)
+{
+    unsigned others = ((1u << nodes()) - 1) & ~(1u << (world_scenario.loses - 1));
+    return world_state.has_lost && world_state.has_repaired != others;
+}
+
+static inline bool is_lost_call(unsigned call)
+{
+    return is_lost(world_scenario.node[world_scenario.call[call].worker]);
 }
 
 /* Does the scenario wait for clocks? */
@@ -157,7 +183,7 @@ static inline bool keeps(unsigned node)
 
 static inline bool is_about_a_key(const struct wire_entry *e)
 {
-    return e->operation < WIRE_ROUND;
+    return wire_rules[e->operation].route != WIRE_OF_SHARD;
 }
 
 #endif

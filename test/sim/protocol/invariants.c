@@ -2,7 +2,11 @@
 
 #include "common/stores.h"
 #include "journal.h"
+#include "protocol/backlog.h"
 #include "protocol/clocks.h"
+#include "protocol/owner.h"
+#include "protocol/repair.h"
+#include "protocol/replica.h"
 #include "protocol/saves.h"
 #include "report.h"
 #include "store/copies.h"
@@ -12,14 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TERMS_MAX = 8192 };
+/* Terms of a view: they begin at its number times 2^30. */
+enum { VIEWS_MAX = 4, TERMS_MAX = 4096, VIEW_TERM_BITS = 30 };
 
 struct key_history {
     uint64_t term; /* of the ownership that was given away last */
+    /* The row was lost with a node, and nobody has repaired that; somebody has another one */
+    bool is_lost, has_begun;
+    unsigned terms[VIEWS_MAX]; /* known of each view */
     /* by nodes as their workers said; what was ever taken back */
     bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
     bool was_kept;             /* by a node: then it stays, and a localize moves nothing */
-    uint16_t owner[TERMS_MAX]; /* of every term */
+    uint16_t owner[VIEWS_MAX][TERMS_MAX]; /* of every term */
     directory_word *word[PLATFORM_NODES_MAX];
     uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
 };
@@ -27,8 +35,10 @@ struct key_history {
 static struct {
     const struct script *script;
     uint64_t moment, relocations;
+    struct invariants_losses losses;
     struct key_history key[JOURNAL_KEYS_MAX];
-    /* When a shard of a node was last told something by another node. */
+    /* Of the requests of each node for each key that are under way: by item and by sync. */
+    bool sets_by_sync[PLATFORM_NODES_MAX][JOURNAL_KEYS_MAX];
 } world;
 
 static struct row_ref row_ref_at(unsigned node, locus_key key)
@@ -37,15 +47,40 @@ static struct row_ref row_ref_at(unsigned node, locus_key key)
     return store_row_ref(s->store, key);
 }
 
+static bool is_full(void)
+{
+    return world.script->technique == LOCUS_FULL_REPLICATION;
+}
+
 static unsigned shard_of(locus_key key)
 {
     return (unsigned)(key % world.script->shards);
 }
 
+struct invariants_losses invariants_losses(void)
+{
+    struct invariants_losses l = world.losses;
+    for (locus_key key = 0; key < world.script->keys; key++) l.vague += journal_key(key)->is_vague;
+    return l;
+}
+
+/* Where the key is at home, as the node has it. */
+static unsigned home_at(unsigned node, locus_key key)
+{
+    return row_ref_home(row_ref_at(node, key));
+}
+
+static bool is_elsewhere(enum directory_state state, bool is_home)
+{
+    return state == DIRECTORY_UNTOUCHED
+               ? !is_home
+               : state == DIRECTORY_ELSEWHERE || state == DIRECTORY_REPLICA;
+}
+
 static bool is_here(unsigned node, locus_key key)
 {
-    struct row_ref ref = row_ref_at(node, key);
-    return row_ref_is_here(ref, directory_load(row_ref_word(ref)));
+    directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
+    return !is_elsewhere(directory_state(w), home_at(node, key) == node);
 }
 
 void invariants_begin(const struct script *s)
@@ -53,12 +88,14 @@ void invariants_begin(const struct script *s)
     world.script = s;
     world.moment = 1;
     world.relocations = 0;
+    world.losses = (struct invariants_losses){0};
     for (locus_key key = 0; key < s->keys; key++) {
         struct key_history *k = &world.key[key];
         unsigned home = row_ref_home(row_ref_at(0, key));
         memset(k, 0, offsetof(struct key_history, owner));
         memset(k->seen, 0, sizeof *k - offsetof(struct key_history, seen));
-        k->owner[0] = (uint16_t)home;
+        k->owner[0][0] = (uint16_t)home;
+        k->terms[0] = 1;
         journal_key(key)->was_replicated = s->technique == LOCUS_FULL_REPLICATION;
         for (unsigned n = 0; n < s->nodes; n++) k->word[n] = row_ref_word(row_ref_at(n, key));
     }
@@ -74,17 +111,104 @@ uint64_t invariants_relocations(void)
     return world.relocations;
 }
 
+/* ---- losses ---- */
+
+/* Updates of the lost node, and all that were made before the others have another row, may be in
+ * it or not. */
+static void lose_row(locus_key key)
+{
+    if (world.key[key].is_lost) return;
+    world.key[key].is_lost = true;
+    world.key[key].has_begun = false;
+    world.losses.rows++;
+    journal_lose_row(key);
+}
+
+/* ---- terms ---- */
+
+/* -1: nobody had it in this term. */
+static int owner_of_term(const struct key_history *k, uint64_t term)
+{
+    uint64_t view = term >> VIEW_TERM_BITS, i = term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1);
+    return view < VIEWS_MAX && i < k->terms[view] ? k->owner[view][i] : -1;
+}
+
+static void note_owner(struct key_history *k, uint64_t term, unsigned owner)
+{
+    uint64_t view = term >> VIEW_TERM_BITS, i = term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1);
+    if (view >= VIEWS_MAX || i >= TERMS_MAX || i != k->terms[view]) abort();
+    k->owner[view][i] = (uint16_t)owner;
+    k->terms[view]++;
+    k->term = term;
+}
+
+
+/* Nobody had the row any more: its home has it now, or says who does. */
+static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t term)
+{
+    struct key_history *k = &world.key[key];
+    uint64_t first = (uint64_t)platform_view(home, shard_of(key)) << VIEW_TERM_BITS;
+    bool is_home = home == home_at(home, key) || platform_is_lost(home_at(home, key));
+    if (!k->is_lost || !is_home || (term && term != first))
+        report_fail(key, "node %u has it, or says that node %u has, in term %" PRIu64
+                         ": it was node %d's in term %" PRIu64,
+                    home, owner, term, owner_of_term(k, k->term), k->term);
+    else if (term && k->terms[term >> VIEW_TERM_BITS])
+        report_fail(key, "node %u decides in view %u about what has an owner", home,
+                    platform_view(home, shard_of(key)));
+    else if (term)
+        note_owner(k, term, owner);
+    else
+        k->term = 0;
+    k->has_begun = true;
+}
+
+/* Before there is another term, it is its home's. */
+static bool is_home(unsigned owner, locus_key key)
+{
+    if (owner == world.key[key].owner[0][0]) return true;
+    for (unsigned n = 0; n < world.script->nodes; n++)
+        if (!platform_is_lost(n) && home_at(n, key) == owner) return true;
+    return false;
+}
+
+/* Who has the row when a node is lost has it in the first term of the new view from then on. */
+static bool goes_on_in_view(locus_key key, unsigned node, uint64_t term)
+{
+    struct key_history *k = &world.key[key];
+    bool had_it = owner_of_term(k, k->term) == (int)node || (k->term == 0 && is_home(node, key));
+    uint64_t first = (uint64_t)platform_view(node, shard_of(key)) << VIEW_TERM_BITS;
+    if (!had_it || term != first || term <= k->term) return false;
+    note_owner(k, term, node);
+    k->has_begun = true;
+    return true;
+}
+
 /* Who the owner of a term is, is said by the row that brings the term. */
 static void check_claim(locus_key key, unsigned owner, uint64_t term, const char *who,
                         unsigned node)
 {
     struct key_history *k = &world.key[key];
-    if (term > k->term)
+    int known = owner_of_term(k, term);
+    if (term == 0 && is_home(owner, key)) return;
+    if (known < 0 && owner == node && goes_on_in_view(key, node, term)) return;
+    if (known < 0 && owner == node && k->is_lost && !k->has_begun && term > 0) {
+        begin_anew(key, node, node, term); /* and answers what was parked there */
+        return;
+    }
+    /* it was given to a node to which there was no link any more */
+    if (known < 0 && platform_is_lost(owner) && owner_of_term(k, k->term) == (int)node &&
+        term == k->term + 1) {
+        note_owner(k, term, owner);
+        lose_row(key);
+        return;
+    }
+    if (known < 0)
         report_fail(key, "%s %u knows term %" PRIu64 ", the last is %" PRIu64, who, node, term,
                     k->term);
-    else if (owner != k->owner[term])
-        report_fail(key, "%s %u takes node %u for the owner in term %" PRIu64 ", which is node %u",
-                    who, node, owner, term, k->owner[term]);
+    else if (owner != (unsigned)known)
+        report_fail(key, "%s %u takes node %u for the owner in term %" PRIu64 ", which is node %d",
+                    who, node, owner, term, known);
 }
 
 /* ---- entries ---- */
@@ -92,38 +216,68 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
 static void row_leaves(unsigned from, const struct wire_entry *e)
 {
     struct key_history *k = &world.key[e->key];
+    int owner = owner_of_term(k, k->term);
+    if (k->term == 0 && is_home(from, e->key)) owner = (int)from;
+    if (e->flags & WIRE_BEGIN) { /* a replica becomes the row */
+        begin_anew(e->key, from, e->owner, e->term);
+        return;
+    }
+    if (owner != (int)from && k->is_lost) { /* its home had it anew, for no time */
+        begin_anew(e->key, from, from, e->term - 1);
+        owner = (int)from;
+    }
     if (e->term != k->term + 1)
         report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,
                     from, e->term, k->term);
-    if (from != k->owner[k->term])
-        report_fail(e->key, "node %u gives it away, which is node %u's", from, k->owner[k->term]);
-    if (e->term >= TERMS_MAX) abort();
-    k->term = e->term;
-    k->owner[e->term] = e->owner;
+    else if (owner != (int)from)
+        report_fail(e->key, "node %u gives it away, which is node %d's", from, owner);
+    else
+        note_owner(k, e->term, e->owner);
     world.relocations++;
+    if (platform_is_lost(e->owner)) lose_row(e->key);
 }
 
 static void check_hops(const struct wire_entry *e, unsigned node)
 {
-    uint64_t bound = world.script->nodes + world.key[e->key].term;
+    const struct key_history *k = &world.key[e->key];
+    uint64_t bound = world.script->nodes;
+    for (unsigned view = 0; view < VIEWS_MAX; view++) bound += k->terms[view];
     if (e->hops > bound)
         report_fail(e->key, "a request was forwarded %u times, lately by node %u", e->hops, node);
 }
 
 static bool is_about_a_key(const struct wire_entry *e)
 {
-    return e->operation < WIRE_ROUND;
+    return wire_rules[e->operation].route != WIRE_OF_SHARD;
 }
 
 static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     report_sent(shard, from, to, e);
-    if (platform_is_broken() || !is_about_a_key(e)) return;
+    if (platform_is_broken() || platform_is_lost(from) || !is_about_a_key(e)) return;
+    if (e->operation == WIRE_SYNC && e->origin == from)
+        world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
-    else
+    else if (e->operation != WIRE_HELD && e->operation != WIRE_OFFER)
         check_claim(e->key, e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
+}
+
+/* An answer of the lost node will not come: what it did will be asked for again. */
+static bool is_answer_to_write(unsigned to, const struct wire_entry *e)
+{
+    return e->operation == WIRE_PUSHED || e->operation == WIRE_WAS_SET ||
+           ((e->operation == WIRE_ANSWER || e->operation == WIRE_ROW) &&
+            world.sets_by_sync[to][e->key]);
+}
+
+static void dropped(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
+{
+    (void)shard;
+    if (!is_about_a_key(e)) return;
+    if (e->operation == WIRE_ROW && (!platform_is_lost(from) || owner_of_term(&world.key[e->key], e->term) == (int)to)) lose_row(e->key);
+    if (platform_is_lost(from) && is_answer_to_write(to, e)) journal_key(e->key)->is_vague = true;
 }
 
 static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
@@ -139,7 +293,7 @@ struct traffic {
     unsigned rows;
     float main[CONTENT_CAPACITY], record[CONTENT_CAPACITY];
     bool is_disturbed;       /* somebody is writing a copy just now */
-    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsaid */
+    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsent */
 };
 
 /* Entries that carry updates on their way to the main copy, or the main copy itself. */
@@ -189,23 +343,23 @@ static const char *check_content(const float *row, struct content_layout l, stru
 }
 
 /* What the owner of a dirty replica has not got: row.h. */
-static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
+static void add_unsent(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
 {
     const struct partition *p = ref.partition;
-    float row[CONTENT_CAPACITY], unsaid[CONTENT_CAPACITY] = {0};
+    float row[CONTENT_CAPACITY], unsent[CONTENT_CAPACITY] = {0};
     if (!(w & DIRECTORY_DIRTY)) return;
     const float *kept = partition_row(p, directory_slot(w) + 1);
     show(p, row, partition_row(p, directory_slot(w)));
     if (p->bf16 || !p->optimizer) { /* the values, as they were */
-        show(p, unsaid, kept);
-        for (uint32_t i = 0; i < p->length; i++) unsaid[i] = row[i] - unsaid[i];
+        show(p, unsent, kept);
+        for (uint32_t i = 0; i < p->length; i++) unsent[i] = row[i] - unsent[i];
     } else if (p->optimizer->keeps_gradients && kept[p->delta - 1] < 0) {
-        content_write_record(unsaid, journal_key(key)->layout,
+        content_write_record(unsent, journal_key(key)->layout,
                              kept); /* of one step, its gradient */
     } else {
-        memcpy(unsaid, kept, p->delta * sizeof *unsaid);
+        memcpy(unsent, kept, p->delta * sizeof *unsent);
     }
-    add_record(t, key, unsaid);
+    add_record(t, key, unsent);
 }
 
 /* The row is on its way to a replica that is as good: that is the main copy. */
@@ -225,8 +379,10 @@ static void look_at_links(locus_key key, struct traffic *t)
     unsigned shard = shard_of(key), nodes = world.script->nodes;
     for (unsigned from = 0; from < nodes; from++)
         for (unsigned to = 0; to < nodes; to++) {
+            if (platform_is_lost(to)) continue;
             struct platform_walk w = platform_walk(platform_link(shard, from, to));
             for (const struct wire_entry *e; (e = platform_next(&w));) {
+                if (platform_is_lost(from) && w.was_open) break; /* it never leaves */
                 if (e->key != key || !is_about_a_key(e)) continue;
                 t->rows += e->operation == WIRE_ROW;
                 if (counts(e)) add_entry(t, e);
@@ -238,6 +394,7 @@ static void look_at_links(locus_key key, struct traffic *t)
 static void look_at_parked(locus_key key, struct traffic *t)
 {
     for (unsigned n = 0; n < world.script->nodes; n++) {
+        if (platform_is_lost(n)) continue;
         struct shard *s = platform_shard(n, shard_of(key));
         struct record *r = record_find(&s->records, row_ref_at(n, key).index);
         for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
@@ -263,6 +420,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
     struct journal_key *j = journal_key(key);
     struct content c;
     for (unsigned n = 0; n < world.script->nodes; n++) {
+        if (platform_is_lost(n)) continue;
         struct row_ref ref = row_ref_at(n, key);
         directory_word w = directory_load(row_ref_word(ref));
         if (directory_state(w) != DIRECTORY_REPLICA) continue;
@@ -273,9 +431,9 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         }
         float row[CONTENT_CAPACITY];
         show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
-        const char *wrong = check_content(row, j->layout, &c);
+        const char *wrong = j->is_vague ? NULL : check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica at node %u %s", n, wrong);
-        if (row_ref_word(ref) != t->is_the_main) add_unsaid(t, key, ref, w);
+        if (row_ref_word(ref) != t->is_the_main) add_unsent(t, key, ref, w);
     }
 }
 
@@ -283,6 +441,7 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
 {
     const struct journal_key *j = journal_key(key);
     struct content c;
+    if (j->is_vague || world.key[key].is_lost) return;
     if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, t->main))) return;
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
         const char *wrong = owner >= 0 ? check_content(t->main, j->layout, &c) : NULL;
@@ -297,23 +456,17 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
             report_fail(key, "update %u, which is complete, is lost", u);
 }
 
-static bool is_elsewhere(enum directory_state state, bool is_home)
-{
-    return state == DIRECTORY_UNTOUCHED
-               ? !is_home
-               : state == DIRECTORY_ELSEWHERE || state == DIRECTORY_REPLICA;
-}
-
 /* -1: nobody. */
 static int find_owner(locus_key key)
 {
     int owner = -1;
     struct key_history *k = &world.key[key];
     for (unsigned n = 0; n < world.script->nodes; n++) {
+        if (platform_is_lost(n)) continue;
         directory_word w = directory_load(k->word[n]);
-        if (directory_state(w) == DIRECTORY_REPLICA || directory_is_copied(w))
+        if (directory_state(w) == DIRECTORY_REPLICA || directory_has_copies(w))
             journal_key(key)->was_replicated = true;
-        if (is_elsewhere(directory_state(w), n == k->owner[0])) continue;
+        if (is_elsewhere(directory_state(w), n == home_at(n, key))) continue;
         if (owner >= 0) report_fail(key, "nodes %d and %u both own it", owner, n);
         owner = (int)n;
         k->seen[n] = ++world.moment;
@@ -337,6 +490,7 @@ static bool are_copies(locus_key key, const float *a, const float *b)
 {
     struct content_layout l = journal_key(key)->layout;
     struct content of_a, of_b;
+    if (journal_key(key)->is_vague) return true;
     return !content_read(a, l, &of_a) && !content_read(b, l, &of_b) && content_equals(&of_a, &of_b);
 }
 
@@ -347,10 +501,11 @@ static void check_replicas(locus_key key, unsigned owner)
     float main[CONTENT_CAPACITY], row[CONTENT_CAPACITY];
     const struct record *o = record_of(owner, key);
     directory_word w = directory_load(row_ref_word(row_ref_at(owner, key)));
-    if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word)
+    if (directory_state(w) != DIRECTORY_TRACKED || !o || directory_version(w) != o->seen_word)
         return;
     if (!read_main(owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
+        if (platform_is_lost(n) || !(is_full() || holder_find(o, n))) continue;
         const struct record *r = record_of(n, key);
         w = directory_load(row_ref_word(row_ref_at(n, key)));
         if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->sync)
@@ -369,7 +524,7 @@ static void check_owner(locus_key key)
     look_at_links(key, &t);
     look_at_parked(key, &t);
     look_at_replicas(key, &t);
-    if ((owner >= 0) + t.rows != 1)
+    if ((owner >= 0) + t.rows > 1 || ((owner >= 0) + t.rows == 0 && !world.key[key].is_lost))
         report_fail(key, "%d owners and %u rows under way", owner >= 0, t.rows);
     check_updates(key, owner, &t);
     if (owner >= 0) check_replicas(key, (unsigned)owner);
@@ -383,7 +538,7 @@ static void check_fresh(locus_key key, unsigned node)
     directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
     float row[CONTENT_CAPACITY];
     struct content c;
-    if (gate == 0 || j->has_sets || !row_ref_is_held(row_ref_at(node, key), w)) return;
+    if (gate == 0 || j->has_sets || j->is_vague || !row_ref_is_held(row_ref_at(node, key), w)) return;
     if (!read_main(node, key, row) || content_read(row, j->layout, &c)) return;
     const char *wrong = journal_check_fresh(key, gate, &c);
     if (wrong)
@@ -400,6 +555,9 @@ static void check_knowledge(locus_key key, unsigned node)
     const struct key_history *k = &world.key[key];
     if (row_ref_was_held(ref) != row_ref_is_held(ref, directory_load(row_ref_word(ref))))
         report_fail(key, "node %u does not note whether a row is here", node);
+    if (l.is_here && l.term != k->term) goes_on_in_view(key, node, l.term);
+    if (l.is_here && k->is_lost && (l.term != k->term || owner_of_term(k, l.term) != (int)node))
+        begin_anew(key, node, node, l.term);
     check_claim(key, l.owner, l.term, "node", node);
     if (l.is_here && l.term != k->term)
         report_fail(key, "node %u owns it in term %" PRIu64 ", the last one is %" PRIu64, node,
@@ -409,19 +567,96 @@ static void check_knowledge(locus_key key, unsigned node)
 static void returned(unsigned shard, unsigned node, bool settled)
 {
     const struct shard *s = platform_shard(node, shard);
-    if (platform_is_broken()) return;
+    if (platform_is_broken() || platform_is_lost(node)) return;
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
-        if (settled) check_owner(key);
         check_knowledge(key, node);
+        if (settled) check_owner(key);
         if (settled) check_fresh(key, node);
         world.key[key].was_kept |= s->records.state[row_ref_at(node, key).index].is_kept;
     }
 }
 
+/* A node is lost. Its row is at a node that lives, or on its way from one to another; or else it is
+ * lost, too. */
+static void lost(unsigned node)
+{
+    world.losses.nodes++;
+    journal_lose_workers(node * world.script->workers, world.script->workers);
+    for (locus_key key = 0; key < world.script->keys; key++) {
+        struct traffic t = {0};
+        int owner = find_owner(key);
+        look_at_links(key, &t);
+        if ((owner >= 0) + t.rows == 0) lose_row(key);
+    }
+}
+
+/* What a shard remembers of a node that was lost. */
+static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
+{
+    const struct shard *s = platform_shard(node, shard);
+    const struct peer_backlog *b = &s->backlog->peer[gone];
+    const char *what = list_length(&b->urgent) || list_length(&b->recall) ? "syncs that wait for"
+                       : list_length(&b->lazy)                            ? "updates for"
+                       : list_length(&b->refresh)                         ? "refreshes for"
+                       : b->is_under_way || b->owes                       ? "a round to"
+                       : s->replicas->source[gone].replicas               ? "replicas of"
+                                                                          : NULL;
+    if (what)
+        report_fail(REPORT_NO_KEY, "shard %u of node %u has %s node %u, which was lost", shard,
+                    node, what, gone);
+    for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
+        struct row_ref ref = row_ref_at(node, key);
+        const struct record *r = record_find(&s->records, ref.index);
+        const struct parked *p = r ? r->parked : NULL;
+        while (p && p->entry.origin != gone) p = p->next;
+        if (home_at(node, key) == gone || location_of(s, ref).owner == gone || p ||
+            (r && holder_find(r, gone)))
+            report_fail(key, "node %u has something of node %u, which was lost", node, gone);
+    }
+}
+
+static void check_all_forgotten(unsigned node, unsigned shard)
+{
+    for (unsigned gone = 0; gone < world.script->nodes; gone++)
+        if (platform_is_lost(gone)) check_forgotten(node, shard, gone);
+}
+
+/* All have decided who has what: from now on the key has an owner again, and nobody knows terms that
+ * an owner had who was lost. */
+static void settle(locus_key key)
+{
+    struct key_history *k = &world.key[key];
+    struct traffic t = {0};
+    int owner = find_owner(key);
+    look_at_links(key, &t);
+    if (!k->is_lost) return;
+    if (owner >= 0 && !k->has_begun) {
+        struct location l = location_of(platform_shard((unsigned)owner, shard_of(key)),
+                                        row_ref_at((unsigned)owner, key));
+        begin_anew(key, (unsigned)owner, (unsigned)owner, l.term);
+    }
+    k->terms[0] = 1;
+    k->owner[0][0] = (uint16_t)home_at(0, key);
+    k->is_lost = false;
+    journal_row_is_whole(key);
+}
+
+static void repaired(unsigned shard, unsigned node, bool is_first)
+{
+    for (locus_key key = shard; key < world.script->keys && is_first; key += world.script->shards)
+        settle(key);
+    check_all_forgotten(node, shard);
+}
+
 struct platform_hooks invariants_hooks(void)
 {
-    return (struct platform_hooks){
-        .sent = sent, .arrived = report_arrived, .returned = returned, .refused = refused};
+    return (struct platform_hooks){.sent = sent,
+                                   .arrived = report_arrived,
+                                   .returned = returned,
+                                   .refused = refused,
+                                   .lost = lost,
+                                   .dropped = dropped,
+                                   .repaired = repaired};
 }
 
 bool invariants_is_here(unsigned node, locus_key key)
@@ -441,18 +676,14 @@ void invariants_kept(unsigned node, locus_key key, bool keeps)
 void invariants_localized(unsigned node, locus_key key, uint64_t began)
 {
     const struct key_history *k = &world.key[key];
-    if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken())
+    if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken() ||
+        platform_is_lost(node))
         return;
     if (k->seen[node] >= began || k->was_kept) return;
     report_fail(key, "localize is complete at node %u, where the row has not been since", node);
 }
 
 /* ---- at rest ---- */
-
-static bool is_full(void)
-{
-    return world.script->technique == LOCUS_FULL_REPLICATION;
-}
 
 static bool is_kept(unsigned node, locus_key key)
 {
@@ -463,7 +694,7 @@ static bool is_kept(unsigned node, locus_key key)
 static bool is_kept_anywhere(locus_key key)
 {
     for (unsigned n = 0; n < world.script->nodes; n++)
-        if (is_kept(n, key)) return true;
+        if (!platform_is_lost(n) && is_kept(n, key)) return true;
     return false;
 }
 
@@ -472,7 +703,8 @@ static uint64_t kept_replicas(unsigned node, unsigned shard, unsigned source)
 {
     uint64_t replicas = 0;
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards)
-        replicas += is_kept(node, key) && !is_here(node, key) && is_here(source, key);
+        replicas += is_kept(node, key) && !is_here(node, key) && !platform_is_lost(source) &&
+                    is_here(source, key);
     return replicas;
 }
 
@@ -506,6 +738,8 @@ static void check_shard(unsigned node, unsigned shard)
         if (s->records.state[index].wanted) report_fail(key, "at rest: node %u wants it", node);
     }
     at_rest(node, shard, !s->parked_bytes, "bytes parked");
+    at_rest(node, shard, repair_is_over(s), "a repair under way");
+    check_all_forgotten(node, shard);
     at_rest(node, shard, !s->backlog->waiting, "keys that wait for a round");
     at_rest(node, shard, !s->replicas->awaited && !s->quiescing && !s->stalled, "what is awaited");
     for (unsigned peer = 0; peer < s->nodes; peer++) {
@@ -525,6 +759,7 @@ static void check_copies(locus_key key)
     int owner = find_owner(key);
     if (owner < 0 || !read_main((unsigned)owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
+        if (platform_is_lost(n)) continue;
         struct row_ref ref = row_ref_at(n, key);
         directory_word w = directory_load(row_ref_word(ref));
         bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
@@ -553,8 +788,8 @@ static void check_memory(unsigned node)
         const struct shard *of = platform_shard(node, shard_of(key));
         rows += of->saves && saves_row(of, row_ref_at(node, key));
         if (directory_is_latched(w)) report_fail(key, "at rest: latched at node %u", node);
-        if (w & DIRECTORY_WANTED && directory_has_row(w))
-            report_fail(key, "at rest: the latch is wanted at node %u", node);
+        if (w & DIRECTORY_WAITERS && directory_has_row(w))
+            report_fail(key, "at rest: the latch has waiters at node %u", node);
     }
     if (store_held_rows(s->store) != rows)
         report_fail(REPORT_NO_KEY, "at rest: node %u uses %" PRIu64 " slots for %" PRIu64 " rows",
@@ -565,10 +800,11 @@ static void read_last(locus_key key)
 {
     float row[CONTENT_CAPACITY];
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        if (!is_here(n, key) || !read_main(n, key, row)) continue;
+        if (platform_is_lost(n) || !is_here(n, key) || !read_main(n, key, row)) continue;
         struct content c;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
-        if (!wrong) wrong = check_content(row, journal_key(key)->layout, &c);
+        if (!wrong && !journal_key(key)->is_vague)
+            wrong = check_content(row, journal_key(key)->layout, &c);
         if (wrong) report_fail(key, "at rest: the row %s", wrong);
         return;
     }
@@ -578,7 +814,7 @@ static void read_last(locus_key key)
 /* The home must know the owner when all news has arrived. */
 static void check_home(locus_key key)
 {
-    unsigned home = row_ref_home(row_ref_at(0, key));
+    unsigned home = home_at(0, key);
     struct location l = location_of(platform_shard(home, shard_of(key)), row_ref_at(home, key));
     if (l.term != world.key[key].term)
         report_fail(key, "at rest: the home, node %u, knows term %" PRIu64 ", not %" PRIu64, home,
@@ -590,13 +826,14 @@ static void end_copies(unsigned node)
 {
     for (locus_key key = 0; key < world.script->keys; key++) {
         struct row_ref ref = row_ref_at(node, key);
-        if (directory_is_copied(directory_load(row_ref_word(ref)))) copies_end(ref);
+        if (directory_has_copies(directory_load(row_ref_word(ref)))) copies_end(ref);
     }
 }
 
 void invariants_at_rest(void)
 {
     for (unsigned n = 0; n < world.script->nodes && !report_has_failed(); n++) {
+        if (platform_is_lost(n)) continue;
         end_copies(n);
         for (unsigned s = 0; s < world.script->shards; s++) check_shard(n, s);
         check_memory(n);
@@ -613,13 +850,17 @@ void invariants_at_rest(void)
 
 static const char *kind_of_word(directory_word w)
 {
-    static const char *const name[] = {"untouched", "elsewhere", "main",   "replica",
-                                       "empty",     "?",         "shared", "?"};
+    static const char *const name[] = {"untouched", "elsewhere", "main",    "replica",
+                                       "empty",     "?",         "tracked", "?"};
     return name[directory_state(w)];
 }
 
 static void print_at(unsigned node, locus_key key)
 {
+    if (platform_is_lost(node)) {
+        printf("  node %u: lost\n", node);
+        return;
+    }
     struct shard *s = platform_shard(node, shard_of(key));
     struct row_ref ref = row_ref_at(node, key);
     directory_word w = directory_load(row_ref_word(ref));
@@ -641,6 +882,9 @@ static void print_at(unsigned node, locus_key key)
     if (r && (r->registered || r->sync || r->version || r->holders))
         printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", registered" : "",
                r->sync ? ", a sync is in flight" : "", r->version, r->holders);
+    if (r && (r->is_later || r->is_unsent || r->queued || r->set != REQUEST_NOWHERE))
+        printf("; later %u, unsent %u, queued %u%s", r->is_later, r->is_unsent, r->queued,
+               r->set == REQUEST_NOWHERE ? "" : ", a set waits");
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");
@@ -653,8 +897,8 @@ void invariants_print(locus_key key)
 {
     const struct key_history *k = &world.key[key];
     unsigned nodes = world.script->nodes;
-    printf("  key %u: home %u, %" PRIu64 " relocations, owner by the last row: %u\n", (unsigned)key,
-           row_ref_home(row_ref_at(0, key)), k->term, k->owner[k->term]);
+    printf("  key %u: home %u, last term %" PRIu64 ", owner by the last row: %d%s\n", (unsigned)key,
+           home_at(0, key), k->term, owner_of_term(k, k->term), k->is_lost ? ", lost" : "");
     for (unsigned n = 0; n < nodes; n++) print_at(n, key);
     for (unsigned from = 0; from < nodes; from++)
         for (unsigned to = 0; to < nodes; to++) {

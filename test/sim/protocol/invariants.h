@@ -3,7 +3,8 @@
  * invariants of one key.
  *
  *   1  at most one node has the main copy; exactly one while no row travels. Epochs of ownership
- *      rise by one, and nobody knows another owner of an term than the one that it had
+ *      rise by one, and nobody knows another owner of an term than the one that it had. When a node
+ *      is lost, those that it had begin anew, in the first term of the new view
  *   2  main copy + updates under way: every update once, a completed one not missing
  *   7  nothing goes round for ever: hops are bounded; at the end nothing waits, is parked or under
  *      way
@@ -41,5 +42,10 @@ void invariants_at_rest(void);
 void invariants_print(locus_key);
 
 uint64_t invariants_relocations(void);
+/* Nodes lost; rows lost with them; keys whose updates may be in the row twice since. */
+struct invariants_losses {
+    uint64_t nodes, rows, vague;
+};
+struct invariants_losses invariants_losses(void);
 
 #endif

@@ -10,9 +10,10 @@
 
 struct cluster *joined[JOINED_NODES_MAX];
 
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
-                 struct cluster **out)
+int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
+                 void *context, struct cluster **out)
 {
+    (void)survives;
     struct cluster *c = *out = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
     c->rank = config->rank;
@@ -59,23 +60,41 @@ bool cluster_shares_cores(const struct cluster *c)
     return platform_shares_cores;
 }
 
+uint32_t cluster_view(struct cluster *c)
+{
+    return platform_now_ns() >= c->view_ns ? c->view : c->view - 1;
+}
+
+uint32_t cluster_repaired(struct cluster *c)
+{
+    return c->repaired;
+}
+
+bool cluster_has_lost(struct cluster *c, unsigned rank)
+{
+    (void)c, (void)rank;
+    return false;
+}
+
 int cluster_loss(struct cluster *c)
 {
     return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;
 }
 
 /* When all have arrived, but for those that are absent, the meeting is over. */
-static void look_for_meeting(unsigned nodes)
+void joined_look_for_meeting(unsigned nodes)
 {
     struct word all = {.rc = 0};
     bool anybody = false;
     for (unsigned n = 0; n < nodes; n++) {
+        if (joined[n] && joined[n]->is_gone) continue;
         if (!joined[n] || (!joined[n]->arrived && !joined[n]->absent)) return;
         if (!joined[n]->arrived) continue;
         anybody = true;
         word_add(&all, &joined[n]->word);
     }
     for (unsigned n = 0; anybody && n < nodes; n++) {
+        if (joined[n]->is_gone) continue;
         joined[n]->word = all;
         joined[n]->arrived = false;
         joined[n]->met_ns = platform_hears_ns(n);
@@ -94,7 +113,7 @@ int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
     (void)meeting;
     c->word = *w;
     c->arrived = true;
-    look_for_meeting((unsigned)c->size);
+    joined_look_for_meeting((unsigned)c->size);
     locus_fiber_wait(has_met, c);
     *w = c->word;
     int rc = cluster_loss(c);
@@ -104,7 +123,7 @@ int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 int cluster_absent(struct cluster *c, bool absent)
 {
     c->absent = absent;
-    look_for_meeting((unsigned)c->size);
+    joined_look_for_meeting((unsigned)c->size);
     return 0;
 }
 

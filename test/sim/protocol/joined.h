@@ -19,7 +19,10 @@ struct cluster {
     struct reactor **reactor; /* [shards] */
     void (*lost)(void *context);
     void *context;
-    bool is_lost;
+    bool is_lost; /* it has heard of a loss that ends its calls */
+    bool is_gone; /* it was lost, and the others survive that: they do not wait for it */
+    uint32_t view, repaired; /* losses that the others survive, and those that it has repaired */
+    uint64_t view_ns;        /* when it hears of the last one */
     unsigned lost_rank;
     uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */
     uint64_t stopped_ns; /* its shards do nothing before */
@@ -32,6 +35,9 @@ struct cluster {
 
 /* By rank; NULL: it is not there yet, or has left. */
 extern struct cluster *joined[JOINED_NODES_MAX];
+
+/* A node is gone: perhaps all others have arrived. */
+void joined_look_for_meeting(unsigned nodes);
 
 /* After turns: a node's trace has no thread here. */
 void joined_trace(unsigned node, uint64_t now_ns);

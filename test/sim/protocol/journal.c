@@ -15,6 +15,7 @@ static struct {
         unsigned begun, returned;
     } quiesces[JOURNAL_WORKERS_MAX];
     locus_clock clock[JOURNAL_WORKERS_MAX], bound[JOURNAL_WORKERS_MAX];
+    bool is_lost[JOURNAL_WORKERS_MAX];
 } journal;
 
 void journal_begin(unsigned keys)
@@ -25,6 +26,7 @@ void journal_begin(unsigned keys)
     memset(journal.quiesces, 0, sizeof journal.quiesces);
     memset(journal.clock, 0, sizeof journal.clock);
     memset(journal.bound, 0, sizeof journal.bound);
+    memset(journal.is_lost, 0, sizeof journal.is_lost);
 }
 
 void journal_key_init(struct content_layout layout, bool has_sets)
@@ -35,7 +37,8 @@ void journal_key_init(struct content_layout layout, bool has_sets)
     k->capacity = content_capacity(layout);
     if (has_sets && k->capacity > JOURNAL_SET_UPDATES_MAX) k->capacity = JOURNAL_SET_UPDATES_MAX;
     k->updates = k->sets = k->count = 0;
-    k->was_replicated = false;
+    k->was_replicated = k->is_vague = false;
+    k->whole = 0;
     k->issued = k->done = (struct content){0};
 }
 
@@ -58,6 +61,47 @@ bool journal_has_room(locus_key key, enum journal_kind kind)
     return kind == JOURNAL_READ || k->updates < k->capacity;
 }
 
+/* ---- a node is lost ---- */
+
+bool journal_is_lost(unsigned worker)
+{
+    return journal.is_lost[worker];
+}
+
+static void make_optional(struct journal_key *k, struct journal_event *e)
+{
+    e->is_optional = true;
+    if (e->kind == JOURNAL_ADD) k->done.updates[e->number / 64] &= ~(UINT64_C(1) << e->number % 64);
+}
+
+void journal_lose_workers(unsigned first, unsigned count)
+{
+    for (unsigned w = first; w < first + count; w++) journal.is_lost[w] = true;
+    for (struct journal_key *k = journal.key; k < journal.key + journal.keys; k++)
+        for (unsigned i = 0; i < k->count; i++)
+            if (journal.is_lost[k->event[i].worker]) make_optional(k, &k->event[i]);
+}
+
+void journal_lose_row(locus_key key)
+{
+    struct journal_key *k = &journal.key[key];
+    k->whole = JOURNAL_NEVER;
+    for (unsigned i = 0; i < k->count; i++) make_optional(k, &k->event[i]);
+}
+
+void journal_row_is_whole(locus_key key)
+{
+    struct journal_key *k = &journal.key[key];
+    k->whole = journal_tick();
+    for (unsigned i = 0; i < k->count; i++) make_optional(k, &k->event[i]);
+}
+
+/* A read of a row that was lost then, or of a node that was; or that never ended. */
+static bool is_void(const struct journal_key *k, const struct journal_event *e)
+{
+    return e->kind == JOURNAL_READ && (e->called < k->whole || e->done == JOURNAL_NEVER);
+}
+
 static unsigned add_event(struct journal_key *k, struct journal_event e)
 {
     if (k->count == JOURNAL_EVENTS_MAX) abort();
@@ -76,7 +120,8 @@ unsigned journal_issue(locus_key key, enum journal_kind kind, unsigned worker, u
                               .done = JOURNAL_NEVER,
                               .clock = kind == JOURNAL_READ ? journal.bound[worker]
                                                             : journal.clock[worker],
-                              .quiesced = journal.quiesces[worker].returned};
+                              .quiesced = journal.quiesces[worker].returned,
+                              .is_optional = journal.is_lost[worker] || k->whole == JOURNAL_NEVER};
     if (kind == JOURNAL_ADD) {
         e.number = k->updates++;
         content_add(&k->issued, e.number);
@@ -96,6 +141,7 @@ static const char *check_fresh(const struct journal_key *k, locus_clock clock,
     for (unsigned i = 0; i < k->count && !k->has_sets; i++) {
         const struct journal_event *e = &k->event[i];
         if (e->kind != JOURNAL_ADD || e->clock >= clock || content_has(c, e->number)) continue;
+        if (e->is_optional || k->whole == JOURNAL_NEVER) continue;
         snprintf(text, sizeof text, "lacks update %u, which worker %u began at clock %lld",
                  e->number, e->worker, (long long)e->clock);
         return text;
@@ -120,6 +166,7 @@ void journal_bound(unsigned worker, locus_clock clock)
 
 static const char *look(const struct journal_key *k, struct journal_event *e, const float *row)
 {
+    if (k->is_vague) return NULL;
     const char *wrong = content_read(row, k->layout, &e->seen);
     if (wrong) return wrong;
     if (e->seen.set > k->sets) return "names a set that nobody made";
@@ -132,15 +179,18 @@ const char *journal_done(locus_key key, unsigned event, const float *row)
 {
     struct journal_key *k = &journal.key[key];
     struct journal_event *e = &k->event[event];
+    if (journal.is_lost[e->worker]) return NULL;
     e->done = journal_tick();
     if (e->kind != JOURNAL_READ) e->quiesced = journal.quiesces[e->worker].begun;
-    if (e->kind == JOURNAL_ADD) content_add(&k->done, e->number);
+    if (e->kind == JOURNAL_ADD && !e->is_optional && k->whole != JOURNAL_NEVER)
+        content_add(&k->done, e->number);
     return e->kind == JOURNAL_READ ? look(k, e, row) : NULL;
 }
 
 const char *journal_saw(locus_key key, unsigned worker, uint64_t called, const float *row)
 {
     struct journal_key *k = &journal.key[key];
+    if (journal.is_lost[worker]) return NULL;
     struct journal_event e = {.kind = JOURNAL_READ,
                               .worker = worker,
                               .called = called,
@@ -192,6 +242,7 @@ void journal_quiesce(unsigned worker, bool returned)
 
 static bool must_see(const struct journal_event *read, const struct journal_event *write)
 {
+    if (write->is_optional) return false;
     return (write->worker == read->worker && write->done < read->called) ||
            write->quiesced < read->quiesced;
 }
@@ -228,6 +279,7 @@ static enum journal_verdict judge_replicated(const struct journal_key *k)
 {
     for (unsigned i = 0; i < k->count; i++) {
         const struct journal_event *read = &k->event[i];
+        if (is_void(k, read)) continue;
         for (unsigned j = 0; j < k->count && read->kind == JOURNAL_READ; j++) {
             const struct journal_event *e = &k->event[j];
             if (e->kind == JOURNAL_ADD && misses_update(k, read, e)) return JOURNAL_BAD;
@@ -237,11 +289,44 @@ static enum journal_verdict judge_replicated(const struct journal_key *k)
     return JOURNAL_GOOD;
 }
 
+static bool is_seen(const struct journal_key *k, const struct journal_event *write)
+{
+    for (unsigned i = 0; i < k->count; i++) {
+        const struct journal_event *e = &k->event[i];
+        if (e->kind != JOURNAL_READ || is_void(k, e)) continue;
+        if (write->kind == JOURNAL_ADD ? content_has(&e->seen, write->number)
+                                       : e->seen.set == write->number)
+            return true;
+    }
+    return false;
+}
+
+/* What has to have an order: of what is optional that which was seen, at any time. */
+static const struct journal_key *without_losses(const struct journal_key *k)
+{
+    static struct journal_key all;
+    all = *k;
+    all.count = 0;
+    for (unsigned i = 0; i < k->count; i++) {
+        struct journal_event e = k->event[i];
+        if (is_void(k, &e) || (e.is_optional && e.kind != JOURNAL_READ && !is_seen(k, &e)))
+            continue;
+        if (e.is_optional && e.kind != JOURNAL_READ) {
+            e.done = JOURNAL_NEVER;
+            e.call = 0;
+        }
+        all.event[all.count++] = e;
+    }
+    return &all;
+}
+
 enum journal_verdict journal_judge(locus_key key)
 {
     const struct journal_key *k = &journal.key[key];
+    if (k->is_vague) return JOURNAL_GOOD;
     if (k->was_replicated) return judge_replicated(k);
-    return k->has_sets ? order_of_sets(k) : judge_adds(k);
+    const struct journal_key *all = without_losses(k);
+    return k->has_sets ? order_of_sets(all) : judge_adds(all);
 }
 
 void journal_print(locus_key key)

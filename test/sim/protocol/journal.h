@@ -31,6 +31,7 @@ struct journal_event {
     uint64_t called, done; /* JOURNAL_NEVER: not yet */
     /* quiesces that its worker had behind it: a write when done, a read when called */
     unsigned quiesced;
+    bool is_optional; /* it may be in no row: a node was lost */
     struct content seen; /* by a read */
 };
 
@@ -41,6 +42,11 @@ struct journal_key {
     unsigned capacity;           /* updates that its row has fields for */
     unsigned updates, sets;      /* made so far */
     struct content issued, done; /* updates */
+    /* The row was lost with a node. What was called before the moment `whole`, when the others had
+     * another row, is optional, and what was read before goes for nothing; JOURNAL_NEVER: they have
+     * none yet. */
+    uint64_t whole;
+    bool is_vague; /* and updates may be in it twice: nothing of its values is checked */
     unsigned count;
     struct journal_event event[JOURNAL_EVENTS_MAX];
 };
@@ -56,6 +62,13 @@ void journal_key_init(struct content_layout, bool has_sets);
 struct journal_key *journal_key(locus_key);
 
 uint64_t journal_tick(void); /* moments of the workers' calls and returns */
+
+/* A node was lost: what these workers did is optional from now on, and what they do from now on is
+ * no event. */
+void journal_lose_workers(unsigned first, unsigned count);
+bool journal_is_lost(unsigned worker);
+void journal_lose_row(locus_key);
+void journal_row_is_whole(locus_key);
 
 /* Can one more event of this kind be taken down? */
 bool journal_has_room(locus_key, enum journal_kind);

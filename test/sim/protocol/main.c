@@ -4,7 +4,7 @@
  * protocol checked after every step.
  *
  *   protocol                     2,000 runs (LOCUS_SIM_SEEDS), every script in turn but the last
- *                                one, which then has as many as each; the number of nodes is drawn,
+ *                                two, which then have as many as each; the number of nodes is drawn,
  *                                or LOCUS_SIM_NODES; then new seeds until LOCUS_TEST_SECONDS
  *                                seconds are over
  *   protocol --seeds N           seeds 1 ... N, or to the first failure
@@ -37,12 +37,18 @@ static const enum locus_technique techniques[] = {
     LOCUS_ADAPTIVE, LOCUS_FULL_REPLICATION, LOCUS_RELOCATE, LOCUS_STATIC};
 enum { TECHNIQUES = sizeof techniques / sizeof *techniques };
 
-/* The last script has seeds of its own: so those of the others run what they did before there was
- * it, by which mutants are found. */
-enum { IN_TURN = SCRIPTS - 1 };
+/* The last scripts have seeds of their own: so those of the others run what they did before there
+ * were these, by which mutants are found. */
+enum { IN_TURN = SCRIPTS - 2 };
+
+/* That survive a loss. */
+static const enum locus_technique moving[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE, LOCUS_ADAPTIVE,
+                                              LOCUS_REPLICATE};
+enum { SURVIVE = SCRIPTS - 1, MOVING = sizeof moving / sizeof *moving };
 
 struct test {
     uint64_t seeds, operations, keys, relocations, replicas, steps, entries, undecided;
+    uint64_t lost_nodes, lost_rows, vague;
     bool has_failed;
 };
 
@@ -70,13 +76,20 @@ static unsigned script_number(const char *name)
     return n;
 }
 
+static enum locus_technique technique_for(const char *script, uint64_t seed)
+{
+    return script_number(script) == SURVIVE ? moving[seed % MOVING]
+                                            : techniques[seed / IN_TURN % TECHNIQUES];
+}
+
 static struct run_options options_of(const struct plan *p, uint64_t seed)
 {
+    const char *script = p->script ? p->script : script_names[seed % IN_TURN];
     return (struct run_options){
         .seed = seed,
         .nodes = p->nodes,
-        .script = p->script ? p->script : script_names[seed % IN_TURN],
-        .technique = p->technique ? *p->technique : techniques[seed / IN_TURN % TECHNIQUES]};
+        .script = script,
+        .technique = p->technique ? *p->technique : technique_for(script, seed)};
 }
 
 static void run_seed(const struct plan *p, uint64_t seed)
@@ -93,6 +106,9 @@ static void run_seed(const struct plan *p, uint64_t seed)
     t->steps += r.fiber_steps;
     t->entries += r.entries;
     t->undecided += r.undecided;
+    t->lost_nodes += r.lost_nodes;
+    t->lost_rows += r.lost_rows;
+    t->vague += r.vague;
     t->seeds += r.is_good;
     t->has_failed |= !r.is_good;
 }
@@ -166,6 +182,10 @@ static int closing_lines(bool stopped)
     printf("%" PRIu64 " seeds, %" PRIu64 " operations, %" PRIu64 " histories undecided%s\n",
            sum.seeds, sum.operations, sum.undecided,
            stopped ? "; stopped at the first failure" : "");
+    const struct test *survive = &progress->test[SURVIVE];
+    printf("%" PRIu64 " nodes lost, with %" PRIu64 " rows; %" PRIu64
+           " rows may hold an update twice\n",
+           survive->lost_nodes, survive->lost_rows, survive->vague);
     bool vague = sum.undecided > sum.seeds / UNDECIDED_OF;
     if (vague) printf("failed: protocol: too many histories were too wide for a verdict\n");
     printf("%u passed, %u failed, 0 skipped\n", SCRIPTS - failures, failures + vague);
@@ -178,16 +198,19 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static bool run_last_script(struct plan p)
+static bool run_last_scripts(struct plan p)
 {
-    p.script = script_names[IN_TURN];
     p.seeds = 1 + p.seeds / IN_TURN;
-    return run_plan(&p);
+    for (unsigned i = IN_TURN; i < SCRIPTS; i++) {
+        p.script = script_names[i];
+        if (!run_plan(&p)) return false;
+    }
+    return true;
 }
 
 static int run_all(struct plan p, bool goes_on)
 {
-    bool good = run_plan(&p) && (p.script || run_last_script(p));
+    bool good = run_plan(&p) && (p.script || run_last_scripts(p));
     p.seeds = 0;
     p.first = (uint64_t)time(NULL) << 24; /* seeds that no earlier run had */
     p.deadline_ns = time_now_ns() + number_of("LOCUS_TEST_SECONDS", 0) * UINT64_C(1000000000);

@@ -4,6 +4,7 @@
 #include "actors/mailbox.h"
 #include "base/error.h"
 #include "base/sync.h"
+#include "protocol/repair.h"
 #include "worker/operation.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@ struct reactor {
     struct wire_entry *filling;
     unsigned filling_for;
     uint64_t turn_ns; /* when the shard wants its turn without news */
+    uint64_t view_ns; /* when it hears that a node was lost; UINT64_MAX: never */
+    uint32_t view, repaired;
 };
 
 /* What the network is like in this run. */
@@ -53,6 +56,15 @@ static struct {
     unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
     uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
     bool ended, broken;
+    /* Losses that the others survive. */
+    struct {
+        unsigned node; /* the last one, or the next */
+        uint64_t due;  /* entries until then, UINT64_MAX: none is to come */
+        uint32_t view; /* losses so far */
+        unsigned left; /* shards that have not repaired the last one */
+        uint32_t repaired[PLATFORM_SHARDS_MAX]; /* losses that any shard of this number has */
+    } loss;
+    uint64_t entries_sent;
     struct platform_counters counters;
 } sim;
 
@@ -120,6 +132,7 @@ void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks
     sim.shards = shards;
     sim.hooks = *hooks;
     sim.dice = dice;
+    sim.loss.due = UINT64_MAX;
     draw_nature(&sim.nature);
     for (unsigned s = 0; s < shards; s++)
         for (unsigned from = 0; from < nodes; from++)
@@ -206,6 +219,12 @@ static void depart(struct platform_link *l, struct platform_frame *f)
     l->last = f;
 }
 
+/* What of a link is told to be gone: from this frame on. */
+static void tell_dropped(const struct platform_frame *f, unsigned shard, unsigned from, unsigned to)
+{
+    for (; f; f = f->next) for_entries(f, shard, from, to, sim.hooks.dropped);
+}
+
 /* The open frame begins its way. */
 static void seal(unsigned shard, unsigned from, unsigned to)
 {
@@ -213,7 +232,8 @@ static void seal(unsigned shard, unsigned from, unsigned to)
     struct platform_frame *f = l->open;
     l->open = NULL;
     l->until_ns = l->leaves_ns = UINT64_MAX;
-    if (l->dead) {
+    if (l->dead || l->swallows) {
+        if (!sim.broken) tell_dropped(f, shard, from, to);
         free(f);
         return;
     }
@@ -229,7 +249,7 @@ static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
     if (!f) abort();
     *f = (struct platform_frame){
         .capacity = capacity,
-        .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view}};
+        .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .membership = s->home.membership}};
     return f;
 }
 
@@ -239,6 +259,7 @@ static void entry_is_complete(struct reactor *r)
 {
     if (r->filling && sim.hooks.sent)
         sim.hooks.sent(r->number, r->node, r->filling_for, r->filling);
+    sim.entries_sent += r->filling != NULL;
     r->filling = NULL;
 }
 
@@ -311,6 +332,83 @@ bool platform_is_broken(void)
     return sim.broken;
 }
 
+/* Losses that the others survive. */
+
+void platform_lose(unsigned node, unsigned after)
+{
+    if (node == 0 || node >= sim.nodes || sim.loss.due != UINT64_MAX || platform_is_repairing() ||
+        platform_is_lost(node) || sim.broken)
+        return;
+    sim.loss.node = node;
+    sim.loss.due = sim.entries_sent + after;
+}
+
+bool platform_is_lost(unsigned node)
+{
+    return joined[node]->is_gone;
+}
+
+uint32_t platform_view(unsigned node, unsigned shard)
+{
+    return joined[node]->reactor[shard]->view;
+}
+
+bool platform_is_repairing(void)
+{
+    return sim.loss.left > 0;
+}
+
+/* The first of the frames under way arrive, if the other node does not hear of the loss before. */
+static void cut(unsigned shard, unsigned from, unsigned to)
+{
+    struct platform_link *l = &sim.link[shard][from][to];
+    unsigned frames = 0;
+    for (const struct platform_frame *f = l->first; f; f = f->next) frames++;
+    unsigned kept = to == sim.loss.node || one_in(4) ? 0 : dice_below(&sim.dice, frames + 1);
+    struct platform_frame **end = &l->first;
+    for (l->last = NULL; kept > 0; kept--) {
+        l->last = *end;
+        end = &l->last->next;
+    }
+    struct platform_link gone = {.first = *end};
+    *end = NULL;
+    tell_dropped(gone.first, shard, from, to);
+    drop_frames(&gone);
+    /* not freed: its shard may be at it */
+    if (l->open) for_entries(l->open, shard, from, to, sim.hooks.dropped);
+    l->swallows = true;
+    if (dice_below(&sim.dice, 2)) l->dead = true;
+}
+
+/* Node n, one of the others, will hear of it, and its shards later. */
+static void leave_alone(struct cluster *c, unsigned n, unsigned lost, uint64_t within_ns)
+{
+    c->view = sim.loss.view;
+    c->view_ns = platform_now_ns() + some_ns(within_ns);
+    for (unsigned s = 0; s < sim.shards; s++) {
+        cut(s, lost, n);
+        cut(s, n, lost);
+        c->reactor[s]->view_ns = c->view_ns + some_ns(within_ns);
+        sim.loss.left++;
+    }
+}
+
+static void lose(unsigned node)
+{
+    const uint64_t within_ns[] = {1, 1000, 20000, 200000};
+    uint64_t within = within_ns[dice_below(&sim.dice, 4)];
+    struct cluster *lost = joined[node];
+    sim.loss.due = UINT64_MAX;
+    sim.loss.view++;
+    lost->is_gone = true;
+    lost->loss_ns = platform_now_ns() + some_ns(20000);
+    lost->lost_rank = node;
+    for (unsigned n = 0; n < sim.nodes; n++)
+        if (!joined[n]->is_gone) leave_alone(joined[n], n, node, within);
+    if (sim.hooks.lost) sim.hooks.lost(node);
+    joined_look_for_meeting(sim.nodes);
+}
+
 /* Silence. */
 
 void platform_hold(unsigned from, unsigned to, uint64_t ns)
@@ -344,12 +442,52 @@ static void begin_call(struct reactor *r)
     sim.calls[r->number]++;
 }
 
+/* No shard is inside a call: each row is at a node or in a frame. */
+static bool is_quiet(void)
+{
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (sim.calls[s] > 0) return false;
+    return true;
+}
+
 static void end_call(struct reactor *r)
 {
     entry_is_complete(r);
     r->is_in_call = false;
     bool settled = --sim.calls[r->number] == 0;
     if (sim.hooks.returned) sim.hooks.returned(r->number, r->node, settled);
+    if (sim.entries_sent >= sim.loss.due && is_quiet()) lose(sim.loss.node);
+}
+
+/* The shard hears of the loss; of what the lost node has sent it will hear nothing more. */
+static void begin_repair(struct reactor *r)
+{
+    unsigned lost = sim.loss.node;
+    struct platform_link *from = &sim.link[r->number][lost][r->node];
+    r->view_ns = UINT64_MAX;
+    r->view = sim.loss.view;
+    tell_dropped(from->first, r->number, lost, r->node);
+    drop_frames(from);
+    sim.link[r->number][r->node][lost].dead = true;
+    begin_call(r);
+    repair_begin(&r->shard, r->view, lost);
+    end_call(r);
+}
+
+static void note_repaired(void *context, uint32_t view)
+{
+    struct reactor *r = context;
+    struct cluster *c = joined[r->node];
+    entry_is_complete(r);
+    if (view != r->view || sim.loss.left == 0 || !repair_is_over(&r->shard)) abort();
+    sim.loss.left--;
+    r->repaired = view;
+    c->repaired = view;
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (c->reactor[s]->repaired < c->repaired) c->repaired = c->reactor[s]->repaired;
+    bool is_first = sim.loss.repaired[r->number] < view;
+    sim.loss.repaired[r->number] = view;
+    if (sim.hooks.repaired) sim.hooks.repaired(r->number, r->node, is_first);
 }
 
 static void deliver(struct reactor *r, unsigned from)
@@ -425,6 +563,7 @@ static void turn(struct reactor *r)
     sim.counters.turns++;
     if (joined[r->node]->loss_ns <= platform_now_ns())
         note_loss(joined[r->node], joined[r->node]->lost_rank);
+    if (r->view_ns <= platform_now_ns()) begin_repair(r);
     deliver_some(r);
     handle_loss(r);
     for (unsigned w = 0; w < joined[r->node]->workers; w++) serve_inbox(r, &r->inbox[w]);
@@ -457,7 +596,8 @@ static bool has_news(const void *reactor)
     const struct cluster *c = joined[r->node];
     uint64_t now = platform_now_ns();
     if (!sim.ended && is_stopped(r)) return false;
-    if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now)
+    if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now ||
+        r->view_ns <= now)
         return true;
     for (unsigned from = 0; from < sim.nodes; from++) {
         let_leave(r->number, from, r->node);
@@ -492,8 +632,9 @@ static uint64_t once_it_goes_on(unsigned node, uint64_t ns)
 static uint64_t next_at_node(unsigned n)
 {
     const struct cluster *c = joined[n];
-    uint64_t next = c->loss_ns;
-    for (unsigned s = 0; s < sim.shards; s++) next = min_ns(next, c->reactor[s]->turn_ns);
+    uint64_t next = min_ns(c->loss_ns, c->view_ns > platform_now_ns() ? c->view_ns : UINT64_MAX);
+    for (unsigned s = 0; s < sim.shards; s++)
+        next = min_ns(next, min_ns(c->reactor[s]->turn_ns, c->reactor[s]->view_ns));
     next = once_it_goes_on(n, next);
     return c->stopped_ns > platform_now_ns() ? min_ns(next, c->stopped_ns) : next;
 }
@@ -575,9 +716,9 @@ void reactor_post(struct reactor *r, struct request *request)
     mailbox_put(&r->inbox[request->worker].mailbox, request);
 }
 
-int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
+int reactor_snapshot(struct reactor *r, uint64_t index, struct key_snapshot *out)
 {
-    shard_look(&r->shard, index, out);
+    shard_snapshot(&r->shard, index, out);
     return 0;
 }
 
@@ -610,7 +751,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
     struct reactor *r = c->reactor[number];
     if (!r) return;
     shard_fini(&r->shard);
-    for (unsigned w = 0; r->inbox && w < c->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r);
 }
@@ -622,13 +762,11 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     c->reactor[number] = r;
     r->node = (unsigned)c->rank;
     r->number = number;
-    r->turn_ns = UINT64_MAX;
+    r->turn_ns = r->view_ns = UINT64_MAX;
     r->looks = true;
-    r->calls =
-        (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
+    r->calls = (struct platform){r,             give_entry,    complete_request,
+                                 read_clock_ns, read_clock_ns, note_repaired};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
-    for (unsigned w = 0; r->inbox && w < c->workers; w++)
-        if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;
     if (!r->inbox) return -ENOMEM;
     const struct shard_config shard = {.plan = plan,
                                        .platform = &r->calls,
@@ -645,10 +783,10 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     return rc;
 }
 
+/* Of a meeting that the loss of a node ends, behind that. */
 uint64_t platform_hears_ns(unsigned node)
 {
-    (void)node;
-    return 0;
+    return joined[node]->view_ns;
 }
 
 void platform_leaves(struct cluster *c)

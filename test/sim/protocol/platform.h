@@ -39,7 +39,8 @@ struct platform_link {
     uint64_t latest_ns; /* arrival of the last frame */
     uint64_t held_ns;   /* nothing arrives before */
     uint64_t latency_ns, jitter_ns;
-    bool dead;
+    bool dead;     /* no entry can be written */
+    bool swallows; /* entries can, and never arrive: the other node is gone, and nobody knows yet */
 };
 
 /* What the simulation wants to know, NULL: nothing. */
@@ -52,6 +53,12 @@ struct platform_hooks {
     void (*returned)(unsigned shard, unsigned node, bool settled);
     /* A shard did not accept a frame. */
     void (*refused)(unsigned shard, unsigned from, unsigned to, const char *why);
+    /* A node is lost: what of its frames arrives has been decided. */
+    void (*lost)(unsigned node);
+    /* An entry that was sent will never arrive. */
+    void (*dropped)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
+    /* A shard's repair is over; is_first: of those of its number. */
+    void (*repaired)(unsigned shard, unsigned node, bool is_first);
 };
 
 /* Draws the network's nature. */
@@ -71,6 +78,17 @@ const struct platform_link *platform_link(unsigned shard, unsigned from, unsigne
 /* All links between two nodes break; the others hear of it some time later. */
 void platform_break(unsigned a, unsigned b);
 bool platform_is_broken(void);
+
+/* When so many more entries have been sent, the node is lost, as `survives` has it: of what it has
+ * sent some still arrives, link by link, the rest never; nothing comes to it; the shards of the
+ * others hear of it, each at its own time, and repair. What it was lets it go on for itself until
+ * it hears of its own loss. One at a time, and never node 0: else nothing happens. */
+void platform_lose(unsigned node, unsigned after);
+bool platform_is_lost(unsigned node);
+/* Losses that the shard has heard of. */
+uint32_t platform_view(unsigned node, unsigned shard);
+/* Not all shards have repaired the last loss. */
+bool platform_is_repairing(void);
 
 /* For so long nothing arrives at the one node from the other; the node's shards do nothing, while
  * its workers go on. */

@@ -103,7 +103,10 @@ static void open_nodes(struct dice *d)
     c.workers = run.script.workers;
     c.shards = run.script.shards;
     c.technique = run.script.technique;
-    setenv("LOCUS_LAB", run.script.acts_immediately ? "immediate" : "", 1);
+    char lab[40];
+    snprintf(lab, sizeof lab, "%s%s", run.script.survives ? "survives=1," : "",
+             run.script.acts_immediately ? "immediate" : "");
+    setenv("LOCUS_LAB", lab, 1);
     c.size = (int)run.script.nodes;
     c.rendezvous = "simulated:1";
     for (c.rank = 0; c.rank < c.size; c.rank++) {
@@ -154,8 +157,9 @@ static uint64_t count_replicas(void)
 static void close_nodes(void)
 {
     for (unsigned n = 0; n < run.script.nodes; n++) {
+        bool is_lost = platform_is_broken() || platform_is_lost(n);
         int rc = locus_close(run.node[n]);
-        if (rc != (platform_is_broken() ? -ECONNRESET : 0))
+        if (rc != (is_lost ? -ECONNRESET : 0))
             report_fail(REPORT_NO_KEY, "closing node %u returned %d", n, rc);
     }
     platform_end();
@@ -189,6 +193,10 @@ struct run_result run_once(const struct run_options *o)
     if (!report_has_failed() && whole) r.undecided = judge();
     r.entries = platform_counters().entries;
     r.replicas = count_replicas();
+    struct invariants_losses losses = invariants_losses();
+    r.lost_nodes = losses.nodes;
+    r.lost_rows = losses.rows;
+    r.vague = losses.vague;
     r.fiber_steps = fibers_steps();
     if (!report_has_failed()) close_nodes(); /* after a failure its fibers may be anywhere */
     r.operations = player_counters().operations - before.operations;

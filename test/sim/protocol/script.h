@@ -31,6 +31,7 @@ enum script_kind {
     STEP_BARRIER, /* of all workers; `amount` is its number, as of the next */
     STEP_QUIESCE,
     STEP_BREAK,  /* the links between this node and node `amount` */
+    STEP_LOSE,   /* node `peer` is lost after `amount` more entries, and the others go on */
     STEP_HOLD,   /* for `amount` ns nothing comes from node `peer` */
     STEP_STOP,   /* for `amount` ns this node's shards do nothing */
     STEP_INTENT, /* from `amount` clocks ahead, for `clocks`; async: by a loader */
@@ -40,6 +41,7 @@ enum script_kind {
     STEP_UNKEEP,
     STEP_LOCAL,  /* the keys must be here: an intent was signaled early enough */
     STEP_OVER,   /* the node may want the keys no longer than its workers have said */
+    STEP_SAMPLE, /* of conformity `amount` % 4, `amount` / 4 clocks ahead */
     STEP_RELOAD, /* the worker's loader closes, and another one opens */
     STEP_KINDS
 };
@@ -56,7 +58,7 @@ struct script {
     unsigned nodes, shards, workers; /* workers of a node; worker w is of node w / workers */
     unsigned keys;
     enum locus_technique technique;
-    bool has_sets, acts_immediately;
+    bool has_sets, acts_immediately, survives;
     /* content.h; the seed says it, whatever the script */
     enum locus_optimizer optimizer;
     bool has_bf16;
@@ -64,7 +66,7 @@ struct script {
     struct script_step step[SCRIPT_STEPS_MAX];
 };
 
-enum { SCRIPTS = 15 };
+enum { SCRIPTS = 16 };
 extern const char *const script_names[SCRIPTS];
 
 /* nodes 0: drawn. False: there is no script of that name. */

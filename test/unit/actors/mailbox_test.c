@@ -6,9 +6,8 @@
 
 TEST(mailbox, put_has_a_place_for_every_request_of_a_worker)
 {
-    CLOSED_BY(mailbox_fini) struct mailbox m;
+    static struct mailbox m;
     static struct request request[REQUEST_NUMBERS_MAX];
-    CHECK(mailbox_init(&m));
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < REQUEST_NUMBERS_MAX; i++) mailbox_put(&m, &request[i]);
         for (int i = 0; i < REQUEST_NUMBERS_MAX; i++) CHECK(mailbox_take(&m) == &request[i]);
@@ -40,7 +39,6 @@ TEST(mailbox, take_sees_what_was_written_before_put)
 {
     static struct pair p;
     pthread_t writer;
-    CHECK(mailbox_init(&p.mailbox));
     CHECK_EQ(pthread_create(&writer, NULL, put_many, &p), 0);
     for (uint32_t i = 0; i < MANY;) {
         struct request *r = mailbox_take(&p.mailbox);
@@ -52,5 +50,4 @@ TEST(mailbox, take_sees_what_was_written_before_put)
         __atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
     }
     pthread_join(writer, NULL);
-    mailbox_fini(&p.mailbox);
 }

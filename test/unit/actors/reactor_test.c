@@ -212,10 +212,9 @@ static int run(struct node *n, unsigned worker, enum request_kind kind, locus_ke
 
 /* ---- the only worker of a node acts for its shard while it waits -------------------------------- */
 
-static bool is_common(const struct pair *p)
+static bool is_shm(const struct pair *p)
 {
-    return reactor_load(p->node[0].reactor, 1).is_common &&
-           reactor_load(p->node[1].reactor, 0).is_common;
+    return reactor_load(p->node[0].reactor, 1).is_shm && reactor_load(p->node[1].reactor, 0).is_shm;
 }
 
 static int help_and_run(struct node *n, enum request_kind kind, locus_key key, float *values)
@@ -263,12 +262,12 @@ TEST(reactor, waiting_worker_serves_the_shard_of_a_sleeping_thread)
     pthread_t thread[2];
     int left = 2;
     struct helping h[2] = {{p, 0, 0, &left}, {p, 1, 0, &left}};
-    for (int i = 0; i < 1000 && !is_common(p); i++) usleep(10000);
-    if (!is_common(p)) SKIP("these links do not go through memory");
+    for (int i = 0; i < 1000 && !is_shm(p); i++) usleep(10000);
+    if (!is_shm(p)) SKIP("these links do not go through memory");
     for (int i = 0; i < 2; i++) CHECK_EQ(pthread_create(&thread[i], NULL, push_and_help, &h[i]), 0);
     for (unsigned i = 0; __atomic_load_n(&left, __ATOMIC_ACQUIRE) > 0; i++) {
-        struct key_look look;
-        CHECK_EQ(reactor_look(p->node[i % 2].reactor, i % KEYS, &look), 0);
+        struct key_snapshot of;
+        CHECK_EQ(reactor_snapshot(p->node[i % 2].reactor, i % KEYS, &of), 0);
         reactor_wake(p->node[i % 2].reactor);
         usleep(3000);
     }
@@ -295,7 +294,7 @@ static void *push_alone(void *node)
 TEST(reactor, worker_of_another_policy_does_not_serve_the_shard)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
-    for (int i = 0; i < 1000 && !is_common(p); i++) usleep(10000);
+    for (int i = 0; i < 1000 && !is_shm(p); i++) usleep(10000);
     threads_run(push_alone, &p->node[0], 0, 1);
 }
 

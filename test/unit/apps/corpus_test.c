@@ -68,7 +68,7 @@ TEST(corpus, corpus_load_refuses_all_that_is_no_document)
         {"2 0:1 ox:1\n", ":1: \"ox\" is no word"},
         {"2 0:1 1:1.5\n", ":1: \"1.5\" is no count: must be a whole number from 0 to 16777215"},
         {"2 0:1\n", ":1: has 1 words, and says that it has 2"},
-        {"2 0:1  1:1\n", ":1: has more than one blank"},
+        {"2 0:1  1:1\n", ":1: has two blanks"},
         {"1 0:1:1\n", ":1: has two colons in a word:count"},
         {"2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4"},
         {"1\n2\n", ":2: the file ends in its head of three lines"},
@@ -77,7 +77,7 @@ TEST(corpus, corpus_load_refuses_all_that_is_no_document)
         {"1\n2\n2\n1 1 1\n", ":4: the file ends after 1 of 2 entries"},
         {"1\n2\n1\n1 1 1\n1 2 1\n", ":5: there are more entries than declared"},
         {"1\n2\n1\n1 3 1\n", ":4: \"3\" is no word: must be a whole number from 1 to 2. A line must"
-                             " be \"document word count, behind three lines of their numbers\""},
+                             " be \"document word count, after three lines of their numbers\""},
         {"1\n2\n1\n1 1\n", ":4: must be three numbers, with one blank between"},
         {"1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of words"},
         {"%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 4\n",

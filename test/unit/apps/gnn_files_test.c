@@ -183,10 +183,10 @@ TEST(gnn_files, features_load_refuses_all_that_is_no_feature)
     static const char *const cases[][2] = {
         {"0\t1:1\n1\t2\n", "file:2: \"2\" is no feature"},
         {"0\t1:nan\n", "file:1: \"nan\" is no value"},
-        {"0\t1:1  2:1\n", "file:1: has more than one blank between two words"},
+        {"0\t1:1  2:1\n", "file:1: has two blanks between words"},
         {"0\t1:1\t2:1\n", "file:1: \"1\\x092\" is no feature"},
         {"0\t1:1:1\n", "file:1: has two colons"},
-        {"x 1:1\ny 2:1\n", "file:1: has no name of a node with a tab behind it. A line must be"},
+        {"x 1:1\ny 2:1\n", "file:1: has no name of a node with a tab after it. A line must be"},
         {"\t1:1\n", "file:1: has no name of a node"},
         {"0\t\n1\t\n", "has no features"},
         {"0\t1:1\n1\t1:1\n0\t1:1\n", "has two lines of the node \"0\""},

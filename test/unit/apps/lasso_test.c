@@ -131,7 +131,7 @@ TEST(lasso, lines_that_are_no_examples_are_refused)
         {"1 2 3\n", ":1: \"2\" is no index: must be index:value"},
         {"1 1:NA\n", ":1: \"NA\" is no value"},
         {"1 1:2:3\n", ":1: index 2 has a field before it"},
-        {"1 1:2 \n", ":1: has more than one blank between two words, or one behind"},
+        {"1 1:2 \n", ":1: has two blanks between words, or one at the end"},
         {"1\t1:2\n", "is no response: must be a number"},
         {"1 1:1e308\n", ":1: \"1e308\" is no value: is too large"},
         {"-1.797693e308 1:1\n", ":1: \"-1.797693e308\" is no response: is too large"}};

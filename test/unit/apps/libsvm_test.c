@@ -47,8 +47,8 @@ TEST(libsvm, pairs_that_are_none_are_refused)
         {"0 1.5:1\n", "file:1: \"1.5\" is no feature: must be a whole number from 0 to 1073741823"},
         {"0 1073741824:1\n", "file:1: \"1073741824\" is no feature"},
         {"0 -1:1:1\n", "file:1: \"-1\" is no field"},
-        {"0  1:1\n", "file:1: has more than one blank"},
-        {"0 1:1 \n", "file:1: has more than one blank between two words, or one behind"},
+        {"0  1:1\n", "file:1: has two blanks"},
+        {"0 1:1 \n", "file:1: has two blanks between words, or one at the end"},
         {"0 1:1 # x\n", "file:1: \"#\" is no feature"}};
     ENDS_EACH(read_text, 1, cases);
 }

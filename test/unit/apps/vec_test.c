@@ -66,6 +66,41 @@ static void check_sums(const struct vec *v, size_t n)
     for (size_t i = 0; i < n; i++) is_near(to[1][i], 3 * ((double)a[i] + b[i]), 1);
 }
 
+/* One after the other: the same to the bit as one row at a time. */
+static void check_rows(const struct vec *v, size_t n)
+{
+    enum { MOST = 9 };
+    float row[MOST][LONGEST], scales[MOST], start[LONGEST], to[LONGEST], one[LONGEST];
+    const float *rows[MOST];
+    draw(start, n);
+    draw(scales, MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        draw(row[i], n);
+        rows[i] = row[i];
+    }
+    memcpy(one, start, sizeof one);
+    for (size_t count = 0; count <= MOST; count++) {
+        memcpy(to, start, sizeof to);
+        v->add_rows(to, scales, rows, count, n);
+        CHECK(memcmp(to, one, n * sizeof *to) == 0);
+        if (count < MOST) v->add_scaled(one, scales[count], row[count], n);
+    }
+}
+
+static void check_gradient(const struct vec *v, size_t n)
+{
+    float direction[LONGEST], row[LONGEST], to[LONGEST];
+    struct vec_gradient g = {.direction = direction, .scale = -0.3F};
+    draw(direction, n);
+    draw(row, n);
+    v->gradient(&g, row, to, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) CHECK(to[i] == g.scale * direction[i]);
+    g.decay = 0.7F;
+    v->gradient(&g, row, to, (uint32_t)n);
+    for (size_t i = 0; i < n; i++)
+        is_near(to[i], (double)g.scale * direction[i] + (double)g.decay * row[i], 1);
+}
+
 static void check_complex(const struct vec *v, size_t n)
 {
     void (*const products[])(float *, const float *, const float *, size_t) = {
@@ -239,8 +274,8 @@ static void check_counts(const struct vec *v, size_t n)
 TEST(vec, each_width_does_what_is_said_at_all_lengths)
 {
     static void (*const checks[])(const struct vec *, size_t n) = {
-        check_sums,  check_complex, check_adagrad,   check_cubed,
-        check_pairs, check_losses,  check_distances, check_counts};
+        check_sums,  check_rows,  check_gradient, check_complex,   check_adagrad,
+        check_cubed, check_pairs, check_losses,   check_distances, check_counts};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         for_each_width(checks[i], 0, LONGEST);
 }

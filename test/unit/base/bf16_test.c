@@ -107,15 +107,15 @@ TEST(bf16, versions_for_all_processors_round_alike)
     values[3] = of_bits(0x7F800001);
     for (unsigned n = 1; n <= N; n++) {
         float first[WORDS + 1] = {0}, words[WORDS + 1] = {0}, wide[N + 1];
-        for (unsigned v = 0; bf16_version(v); v++) {
+        for (unsigned v = 0; bf16_variant(v); v++) {
             float *to = v == 0 ? first : words;
             for (unsigned i = 0; i <= WORDS; i++) to[i] = 7;
-            bf16_version(v)->round(to, values, n, 12345);
+            bf16_variant(v)->round(to, values, n, 12345);
             for (unsigned i = 0; i <= WORDS; i++) CHECK_EQ(bits_of(to[i]), bits_of(first[i]));
             CHECK(to[(n + 1) / 2] == 7);
             CHECK(n % 2 == 0 || bits_of(to[n / 2]) >> 16 == 0);
             wide[n] = 7;
-            bf16_version(v)->widen(wide, to, n);
+            bf16_variant(v)->widen(wide, to, n);
             CHECK(wide[n] == 7);
             for (unsigned i = 0; i < n; i++)
                 CHECK_EQ(bits_of(wide[i]), bits_of(to[i / 2]) >> (i % 2 * 16) << 16);

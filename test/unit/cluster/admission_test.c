@@ -348,7 +348,7 @@ TEST(rendezvous, without_a_secret_rank_0_stays_on_loopback)
  * the one before. */
 TEST(rendezvous, flood_of_connections_to_a_running_job_is_accepted_slowly)
 {
-    enum { PLACES = STRANGERS_MAX + 2, FLOOD = PLACES + 20 };
+    enum { PLACES = UNAUTHENTICATED_MAX + 2, FLOOD = PLACES + 20 };
     struct node n[2];
     int fd[FLOOD];
     nodes_form(n, 2);

@@ -178,15 +178,15 @@ static void await_open(struct late *l)
 
 TEST(collective, open_during_a_quiesce_joins_the_next)
 {
-    struct late l = {.first = COLLECTIVE_UPDATES, .last = COLLECTIVE_COPIES};
+    struct late l = {.first = COLLECTIVE_UPDATES, .last = COLLECTIVE_REPLICAS};
     open_two_close_one();
     collective_join(&shared, others_are_slow, &l);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
     CHECK_EQ(collective_open_count(&shared), 1);
-    CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_REPLICAS), 0);
     await_open(&l);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-    CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_REPLICAS), 0);
     CHECK_EQ(pthread_join(l.thread, NULL), 0);
     collective_fini(&shared);
 }

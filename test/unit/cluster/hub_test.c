@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { UNAUTHENTICATED_MAX = 1000 };
+enum { BYTES_MAX = 1000 };
 #define LONG_S 1000.0
 
 /* What the owner was told; under the hub's lock. */
@@ -164,10 +164,10 @@ TEST(hub, messages_come_whole_and_in_order_however_they_are_cut)
  * with. */
 HUB_TEST(message_longer_than_its_sender_may_say_ends_its_channel)
 {
-    size_t most = UNAUTHENTICATED_MAX - MESSAGE_HEADER_BYTES - 8;
+    size_t most = BYTES_MAX - MESSAGE_HEADER_BYTES - 8;
     for (int is_known = 1; is_known >= 0; is_known--) {
         hub_lock(&s->hub);
-        s->hub.unauthenticated_bytes_max = UNAUTHENTICATED_MAX;
+        s->hub.unauthenticated_bytes_max = BYTES_MAX;
         s->channel->rank = is_known ? 3 : -1;
         hub_unlock(&s->hub);
         peer_say_message(s->fd, numbered(!is_known, is_known ? 2 * most : most));

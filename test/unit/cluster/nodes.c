@@ -28,6 +28,17 @@ static void on_lost(void *context, int rank, const char *reason)
     pthread_mutex_unlock(&mutex);
 }
 
+static void on_view(void *context, uint32_t view, unsigned gone, const char *reason)
+{
+    struct node *n = context;
+    pthread_mutex_lock(&mutex);
+    n->views = view;
+    n->gone = gone;
+    snprintf(n->gone_reason, sizeof n->gone_reason, "%s", reason);
+    pthread_cond_broadcast(&loss);
+    pthread_mutex_unlock(&mutex);
+}
+
 void node_init(struct node *n, int rank, int size, const char *address)
 {
     *n = (struct node){.barrier = "barrier"};
@@ -43,6 +54,7 @@ void node_init(struct node *n, int rank, int size, const char *address)
                                            .data_address = n->data_address,
                                            .choice = 2,
                                            .lost = on_lost,
+                                           .view = on_view,
                                            .context = n};
 }
 
@@ -140,6 +152,13 @@ void nodes_form(struct node *n, int size)
     nodes_join(n, size);
 }
 
+void nodes_form_surviving(struct node *n, int size)
+{
+    nodes_init(n, size, nodes_address());
+    for (int rank = 0; rank < size; rank++) n[rank].config.survives = true;
+    nodes_join(n, size);
+}
+
 void nodes_meet(struct node *n, int size)
 {
     nodes_do(n, size, node_meet);
@@ -165,6 +184,17 @@ void node_expect_loss(struct node *n, int rank, const char *reason)
     CHECK_EQ(n->losses, 1);
     CHECK_EQ(n->lost_rank, rank);
     CHECK_STR(n->lost_reason, reason);
+    pthread_mutex_unlock(&mutex);
+}
+
+void node_expect_view(struct node *n, unsigned view, unsigned gone, const char *reason)
+{
+    pthread_mutex_lock(&mutex);
+    while (n->views < view && n->losses == 0) pthread_cond_wait(&loss, &mutex);
+    CHECK_EQ(n->losses, 0);
+    CHECK_EQ(n->views, view);
+    CHECK_EQ(n->gone, gone);
+    CHECK_STR(n->gone_reason, reason);
     pthread_mutex_unlock(&mutex);
 }
 

@@ -21,6 +21,8 @@ struct node {
     char error[TEXT_BYTES];
     int losses, lost_rank;
     char lost_reason[TEXT_BYTES];
+    unsigned views, gone; /* the last one of a cluster that survives, and whom that has lost */
+    char gone_reason[TEXT_BYTES];
     pthread_t thread;
     const char *barrier;
 };
@@ -74,5 +76,10 @@ void node_await_loss(struct node *);
 void node_expect_loss(struct node *, int rank, const char *reason);
 /* Nobody was told of any. */
 void nodes_check_unharmed(const struct node *, int size);
+
+/* A cluster that survives losses; nodes say nothing of their repair until a test does. */
+void nodes_form_surviving(struct node *, int size);
+/* Until it has come to that view, in which `gone` was lost. */
+void node_expect_view(struct node *, unsigned view, unsigned gone, const char *reason);
 
 #endif

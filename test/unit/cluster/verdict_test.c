@@ -42,7 +42,8 @@ TEST(verdict, accuse_counts_an_accuser_once)
     for (int i = 0; i < 5; i++) verdict_accuse(&v, 2, 0, "was silent for 10 s", 100);
     for (unsigned accuser = 3; accuser < 5; accuser++)
         verdict_accuse(&v, accuser, 1, "was silent for 10 s", 100);
-    CHECK_EQ(pick(&v, reason), 1);
+    CHECK_EQ(v.count, 3);
+    CHECK_EQ(verdict_pick(&v, 5000, reason), 1);
     verdict_accuse(&v, 2, 0, "was silent for 10 s", 100);
     CHECK_EQ(pick(&v, reason), 0);
     CHECK_STR(reason, "was silent for 10 s, as node 2 says");
@@ -60,6 +61,7 @@ TEST(verdict, pick_is_the_only_accuser_if_it_accuses_all_others)
         verdict_accuse(&v, 0, rank, "was silent for 10 s", 100);
     CHECK_EQ(verdict_pick(&v, 5, reason), 3); /* one other is heard */
     CHECK_STR(reason, "was silent for 10 s, as node 0 says");
+    verdict_forget(&v, 0);
     verdict_accuse(&v, 0, 1, "was silent for 10 s", 100);
     CHECK_EQ(verdict_pick(&v, 2, reason), 1); /* of two nobody knows */
 }
@@ -72,4 +74,23 @@ TEST(verdict, accusations_are_bounded)
         verdict_accuse(&v, i, 4000, "was silent for 10 s", 100);
     CHECK_EQ(v.count, VERDICT_MAX);
     CHECK_EQ(pick(&v, reason), 4000);
+}
+
+/* Where the others go on they still do not hear each other. */
+TEST(verdict, pick_forgets_what_is_said_of_one_that_is_lost_or_by_it)
+{
+    struct verdict v = {0};
+    char reason[VERDICT_REASON_BYTES];
+    verdict_accuse(&v, 5, 2, "was silent for 10 s", 100);
+    verdict_accuse(&v, 1, 2, "was silent for 10 s", 110);
+    verdict_accuse(&v, 3, 4, "was silent for 10 s", 120);
+    verdict_accuse(&v, 2, 6, "was silent for 10 s", 130);
+    CHECK_EQ(verdict_pick(&v, 7, reason), 2);
+    CHECK_EQ(verdict_due_ns(&v), 100);
+    CHECK_EQ(verdict_pick(&v, 6, reason), 4);
+    CHECK_EQ(verdict_due_ns(&v), UINT64_MAX);
+    verdict_accuse(&v, 1, 3, "was silent for 10 s", 300);
+    verdict_accuse(&v, 3, 1, "was silent for 10 s", 310);
+    verdict_forget(&v, 1);
+    CHECK_EQ(verdict_due_ns(&v), UINT64_MAX);
 }

@@ -78,10 +78,10 @@ void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *r
 
 void ends_need_memory(void)
 {
-    char place[COMMON_TEXT_BYTES], name[COMMON_TEXT_BYTES];
-    struct common *s = common_place(place) ? common_create(COMMON_RING_MAX, name) : NULL;
-    if (!s) SKIP("there is no common memory here");
-    common_free(s);
+    char place[SHM_TEXT_BYTES], name[SHM_TEXT_BYTES];
+    struct shm *s = shm_place(place) ? shm_create(SHM_RING_MAX, name) : NULL;
+    if (!s) SKIP("there is no shared memory here");
+    shm_free(s);
 }
 
 void end_create(struct end *e, int fd, struct ends_how how)
@@ -92,7 +92,7 @@ void end_create(struct end *e, int fd, struct ends_how how)
                                    .rank = how.rank,
                                    .entry_bytes_max = how.entry_bytes_max,
                                    .peer_timeout_s = how.timeout_s > 0 ? how.timeout_s : 10,
-                                   .is_common = how.is_common,
+                                   .is_shm = how.is_shm,
                                    .first_setup = how.setup};
     if (uring_init(&e->uring, &c)) SKIP(locus_error());
     CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
@@ -127,10 +127,10 @@ void ends_close(struct end e[2])
     uring_fini(e[1].uring);
 }
 
-bool ends_are_common(const struct end e[2])
+bool ends_are_shm(const struct end e[2])
 {
-    return link_load(e[0].link).is_common && link_load(e[1].link).is_common &&
-           e[0].link->reads_common && e[1].link->reads_common;
+    return link_load(e[0].link).is_shm && link_load(e[1].link).is_shm && e[0].link->reads_shm &&
+           e[1].link->reads_shm;
 }
 
 void facing_open(struct facing *f, struct ends_how how)

@@ -15,9 +15,9 @@
 
 enum { NODES = 4, PEER = 1 };
 
-/* A test through TCP and through common memory. Skips itself where there is none. */
+/* A test through TCP and through shared memory. Skips itself where there is none. */
 #define LINK_TEST(name) \
-    static void name(bool is_common); \
+    static void name(bool is_shm); \
     TEST(link, name##_over_tcp) \
     { \
         name(false); \
@@ -27,7 +27,7 @@ enum { NODES = 4, PEER = 1 };
         ends_need_memory(); \
         name(true); \
     } \
-    static void name(bool is_common)
+    static void name(bool is_shm)
 
 struct end {
     struct uring *uring;
@@ -44,7 +44,7 @@ struct end {
 
 /* Zeros: through TCP, entries of a frame, 10 s of silence, all that the kernel can do, rank 0. */
 struct ends_how {
-    bool is_common;
+    bool is_shm;
     size_t entry_bytes_max;
     double timeout_s;
     unsigned setup, rank;
@@ -67,7 +67,7 @@ void ends_create(struct end e[2], struct ends_how);
 void ends_open(struct end e[2], struct ends_how);
 void ends_close(struct end e[2]);
 /* Has the link gone over to memory, both ways? */
-bool ends_are_common(const struct end e[2]);
+bool ends_are_shm(const struct end e[2]);
 
 /* An end whose peer is a bare socket. */
 struct facing {

@@ -1,5 +1,5 @@
 /* How a link ends: a goodbye, a failure and what is said of it, or a last word about the node that
- * failed; and what its ends agree on before they have common memory. */
+ * failed; and what its ends agree on before they have shared memory. */
 #include "net/ends.h"
 #include "test.h"
 
@@ -89,8 +89,8 @@ FACING_TEST(fails_when_the_connection_is_reset_while_much_is_under_way)
 LINK_TEST(what_was_written_is_read_before_the_failure)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_common = is_common});
-    if (is_common) TURN_UNTIL(&e[0], &e[1], ends_are_common(e));
+    ends_open(e, (struct ends_how){.is_shm = is_shm});
+    if (is_shm) TURN_UNTIL(&e[0], &e[1], ends_are_shm(e));
     for (uint64_t i = 0; i < 100; i++) CHECK(ends_put(e[0].link, i, 5));
     link_flush(e[0].link);
     TURN_UNTIL(&e[0], NULL, link_is_drained(e[0].link));
@@ -144,7 +144,7 @@ TEST(link, failures_are_told_in_their_order)
 LINK_TEST(goodbye_goes_behind_everything_queued)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_common = is_common});
+    ends_open(e, (struct ends_how){.is_shm = is_shm});
     for (uint64_t tag = 0; tag < 5000; tag++) CHECK(ends_put(e[0].link, tag, 100));
     link_bye(e[0].link);
     CHECK(!link_entry(e[0].link, 1));
@@ -162,10 +162,10 @@ LINK_TEST(goodbye_goes_behind_everything_queued)
 }
 
 /* After so many turns of both; `first` says it a turn earlier. */
-static void check_goodbye(bool is_common, int turns, int first)
+static void check_goodbye(bool is_shm, int turns, int first)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_common = is_common});
+    ends_open(e, (struct ends_how){.is_shm = is_shm});
     for (int i = 0; i < turns; i++)
         for (int k = 0; k < 2; k++) end_turn(&e[k]);
     CHECK(ends_put(e[first].link, 0, 1));
@@ -186,7 +186,7 @@ static void check_goodbye(bool is_common, int turns, int first)
 LINK_TEST(goodbye_at_any_moment_ends_it_without_a_failure)
 {
     for (int turns = 0; turns < 6; turns++)
-        for (int first = 0; first < 2; first++) check_goodbye(is_common, turns, first);
+        for (int first = 0; first < 2; first++) check_goodbye(is_shm, turns, first);
 }
 
 /* Whoever says goodbye first: the end of the connection is no failure. */
@@ -216,7 +216,7 @@ FACING_TEST(fails_at_a_frame_behind_the_goodbye)
 {
     ends_say_notice(f->fd, 0, WIRE_BYE, 0, "");
     ends_say_entry(f->fd, 1, 0, 1);
-    end_check_failed(&f->end, PEER, "sent a frame behind its goodbye");
+    end_check_failed(&f->end, PEER, "sent a frame after its goodbye");
 }
 
 /* ---- notices of a loss ----------------------------------------------------------------------- */
@@ -274,26 +274,26 @@ FACING_TEST(fails_at_a_notice_about_a_node_that_does_not_exist)
 /* ---- a peer that agrees on memory ------------------------------------------------------------ */
 
 /* Its peer has a lower rank if ours is 2, a higher one if it is 0. */
-static void common_begin(struct facing *f, unsigned rank)
+static void shm_begin(struct facing *f, unsigned rank)
 {
     ends_need_memory();
-    facing_open(f, (struct ends_how){.is_common = true, .rank = rank});
+    facing_open(f, (struct ends_how){.is_shm = true, .rank = rank});
     CHECK_EQ(uring_start(f->end.uring, now_ns()), 0);
 }
 
 /* The memory, once both have gone over to it; the next frame is the third. */
-static struct common *common_memory(struct facing *f)
+static struct shm *shm_memory(struct facing *f)
 {
     char bytes[600];
     struct end *e = &f->end;
-    common_begin(f, 2);
-    ends_say_notice(f->fd, 0, WIRE_COMMON, 0, e->link->all->place);
+    shm_begin(f, 2);
+    ends_say_notice(f->fd, 0, WIRE_SHM, 0, e->link->all->place);
     TURN_UNTIL(e, NULL, e->link->stats.messages_sent == 1);
     CHECK(recv(f->fd, bytes, sizeof bytes, 0) > (ssize_t)sizeof(struct wire_frame));
-    struct common *s = common_open(common_ring_bytes(NODES), bytes + sizeof(struct wire_frame));
+    struct shm *s = shm_attach(shm_ring_bytes(NODES), bytes + sizeof(struct wire_frame));
     CHECK(s);
     ends_say_notice(f->fd, 1, WIRE_THROUGH, 0, "");
-    TURN_UNTIL(e, NULL, link_load(e->link).is_common);
+    TURN_UNTIL(e, NULL, link_load(e->link).is_shm);
     return s;
 }
 
@@ -301,18 +301,18 @@ TEST(link, garbage_in_the_memory_fails_it)
 {
     struct facing f;
     char bytes[4096] = "GET / HTTP/1.1";
-    struct common *s = common_memory(&f);
-    CHECK_EQ(common_write(s, &(struct iovec){bytes, 100}, 1), 100);
+    struct shm *s = shm_memory(&f);
+    CHECK_EQ(shm_write(s, &(struct iovec){bytes, 100}, 1), 100);
     end_check_failed(&f.end, PEER, "sent bytes that are no frame of locus");
-    common_free(s);
+    shm_free(s);
     facing_end(&f);
 
-    s = common_memory(&f);
+    s = shm_memory(&f);
     size_t n = ends_frame(bytes, 2, 0, 3, 2);
-    CHECK_EQ(common_write(s, &(struct iovec){bytes, n - 8}, 1), n - 8);
+    CHECK_EQ(shm_write(s, &(struct iovec){bytes, n - 8}, 1), n - 8);
     ends_turn_for(&f.end, NULL, 0.01);
     CHECK_EQ(f.end.entries, 0);
-    common_free(s);
+    shm_free(s);
     close(f.fd); /* in the middle of a frame */
     f.fd = -1;
     end_check_failed(&f.end, PEER, "closed the connection");
@@ -326,12 +326,12 @@ TEST(link, peer_that_agrees_on_memory_out_of_turn_is_refused)
         const char *text, *reason;
     } cases[] = {
         {WIRE_HEARTBEAT, WIRE_THROUGH, "", "sent a change to memory that was not agreed"},
-        {WIRE_COMMON, WIRE_COMMON, "anywhere", "sent an offer of memory out of turn"},
-        {WIRE_COMMON, WIRE_THROUGH, "", "sent a change to memory that was not agreed"},
+        {WIRE_SHM, WIRE_SHM, "anywhere", "sent an offer of memory out of turn"},
+        {WIRE_SHM, WIRE_THROUGH, "", "sent a change to memory that was not agreed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct facing f;
-        common_begin(&f, 2);
+        shm_begin(&f, 2);
         ends_say_notice(f.fd, 0, cases[i].first, 0, "");
         ends_say_notice(f.fd, 1, cases[i].second, 0, cases[i].text);
         end_check_failed(&f.end, PEER, cases[i].reason);
@@ -342,11 +342,55 @@ TEST(link, peer_that_agrees_on_memory_out_of_turn_is_refused)
 TEST(link, name_of_memory_that_cannot_be_opened_leaves_it_as_it_was)
 {
     struct facing f;
-    common_begin(&f, 0);
-    ends_say_notice(f.fd, 0, WIRE_COMMON, 0, "1 1 1");
+    shm_begin(&f, 0);
+    ends_say_notice(f.fd, 0, WIRE_SHM, 0, "1 1 1");
     ends_say_entry(f.fd, 1, 0, 2);
     TURN_UNTIL(&f.end, NULL, f.end.entries == 1);
-    CHECK(!link_load(f.end.link).is_common);
+    CHECK(!link_load(f.end.link).is_shm);
     CHECK_EQ(f.end.failures, 0);
     facing_end(&f);
+}
+
+/* ---- a peer that is no member any more ------------------------------------------------------- */
+
+/* In the middle of everything, both ways; the peer, which may only have been stopped, sees the end. */
+LINK_TEST(dropped_one_is_heard_no_more_and_what_the_kernel_had_is_freed)
+{
+    struct end e[2];
+    ends_open(e, (struct ends_how){.is_shm = is_shm});
+    if (is_shm) TURN_UNTIL(&e[0], &e[1], ends_are_shm(e));
+    for (uint64_t sent = 0; e[0].link->queued_bytes < LINK_CREDIT_BYTES; sent++) {
+        for (int i = 0; i < 2; i++) CHECK(ends_put(e[i].link, sent, 1000));
+        if (sent % 100 == 0) end_turn(&e[sent % 200 == 0]);
+    }
+    link_flush(e[1].link);
+    end_turn(&e[1]);
+    uint64_t entries = e[0].entries;
+    uring_drop_link(e[0].uring, e[0].link);
+    CHECK(!ends_put(e[0].link, 0, 1));
+    CHECK_EQ(e[0].link->queued_bytes, 0);
+    end_check_failed(&e[1], PEER, "");
+    TURN_UNTIL(&e[0], NULL, !e[0].link->buffer && !e[0].link->under_way);
+    end_wait(&e[0], now_ns() + SECOND / 1000);
+    uring_tick(e[0].uring, now_ns() + 100 * SECOND);
+    end_turn(&e[0]);
+    CHECK_EQ(e[0].entries, entries);
+    CHECK_EQ(e[0].failures, 0);
+    CHECK(uring_is_shm(e[0].uring)); /* as far as there are others */
+    CHECK(stats_of(&e[0]).bytes_sent > 0);
+    link_load(e[0].link);
+    ends_close(e);
+}
+
+/* Its failure may have been found before. */
+FACING_TEST(dropped_one_that_has_failed_is_told_once)
+{
+    struct end *e = &f->end;
+    close(f->fd);
+    f->fd = -1;
+    end_check_failed(e, PEER, "closed the connection");
+    uring_drop_link(e->uring, e->link);
+    end_turn(e);
+    CHECK_EQ(e->failures, 1);
+    CHECK(!e->link->buffer);
 }

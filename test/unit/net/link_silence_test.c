@@ -111,7 +111,7 @@ LINK_TEST(idle_ends_stay_by_their_heartbeats)
 {
     struct end e[2];
     uint64_t begin = now_ns();
-    ends_open(e, (struct ends_how){.is_common = is_common, .timeout_s = 0.4});
+    ends_open(e, (struct ends_how){.is_shm = is_shm, .timeout_s = 0.4});
     unsigned sleeps = 0;
     for (; now_ns() < begin + SECOND || stats_of(&e[0]).messages_sent < 5; sleeps++) {
         for (int i = 0; i < 2; i++) {
@@ -132,8 +132,8 @@ LINK_TEST(idle_ends_stay_by_their_heartbeats)
 LINK_TEST(peer_that_was_silent_is_told)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_common = is_common, .timeout_s = 1});
-    TURN_UNTIL(&e[0], &e[1], ends_are_common(e) == is_common);
+    ends_open(e, (struct ends_how){.is_shm = is_shm, .timeout_s = 1});
+    TURN_UNTIL(&e[0], &e[1], ends_are_shm(e) == is_shm);
     while (e[0].failures == 0) {
         uring_tick(e[0].uring, now_ns());
         end_turn(&e[0]);

@@ -33,11 +33,11 @@ static void exchange(struct end e[2], uint64_t entries, uint32_t length_max)
 }
 
 /* Everything said and heard is counted, in bytes and frames. */
-static void check_exchange(bool is_common, uint64_t entries, uint32_t length_max)
+static void check_exchange(bool is_shm, uint64_t entries, uint32_t length_max)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_common = is_common,
-                                   .entry_bytes_max = wire_entry_bytes(length_max)});
+    ends_open(e,
+              (struct ends_how){.is_shm = is_shm, .entry_bytes_max = wire_entry_bytes(length_max)});
     exchange(e, entries, length_max);
     TURN_UNTIL(&e[0], &e[1], link_is_drained(e[0].link) && link_is_drained(e[1].link));
     for (int i = 0; i < 2; i++) {
@@ -46,25 +46,25 @@ static void check_exchange(bool is_common, uint64_t entries, uint32_t length_max
         CHECK_EQ(a.bytes_sent, b.bytes_received);
         CHECK(a.messages_sent > 0);
     }
-    CHECK_EQ(ends_are_common(e), is_common);
+    CHECK_EQ(ends_are_shm(e), is_shm);
     ends_close(e);
 }
 
 LINK_TEST(many_small_entries_keep_their_order)
 {
-    check_exchange(is_common, 100000, 20);
+    check_exchange(is_shm, 100000, 20);
 }
 
 /* Also larger than the memory. */
 LINK_TEST(large_entries_come_among_small_ones)
 {
-    check_exchange(is_common, 200, 2 * COMMON_RING_MAX / sizeof(float));
+    check_exchange(is_shm, 200, 2 * SHM_RING_MAX / sizeof(float));
 }
 
 LINK_TEST(owner_may_submit_while_it_handles_a_frame)
 {
     struct end e[2];
-    ends_open(e, (struct ends_how){.is_common = is_common});
+    ends_open(e, (struct ends_how){.is_shm = is_shm});
     e[1].echoes = e[1].submits = true;
     unsigned seed = 8;
     uint64_t put = 0;
@@ -214,8 +214,8 @@ LINK_TEST(what_a_peer_does_not_read_waits_for_it)
 {
     struct end e[2];
     uint64_t sent = 0;
-    ends_open(e, (struct ends_how){.is_common = is_common});
-    if (is_common) TURN_UNTIL(&e[0], &e[1], ends_are_common(e));
+    ends_open(e, (struct ends_how){.is_shm = is_shm});
+    if (is_shm) TURN_UNTIL(&e[0], &e[1], ends_are_shm(e));
     while (e[0].link->queued_bytes < 2 * LINK_CREDIT_BYTES) {
         CHECK(ends_put(e[0].link, sent++, 100));
         link_flush(e[0].link);

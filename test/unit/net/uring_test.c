@@ -90,12 +90,12 @@ static void *run_half(void *context)
 }
 
 /* The rings are opened here, used there, and closed here when that thread has ended. */
-static void run_halves(bool is_common, struct half how)
+static void run_halves(bool is_shm, struct half how)
 {
     struct end e[2];
     struct half half[2] = {how, how};
     pthread_t thread[2];
-    ends_create(e, (struct ends_how){.is_common = is_common,
+    ends_create(e, (struct ends_how){.is_shm = is_shm,
                                      .entry_bytes_max = wire_entry_bytes(how.length),
                                      .timeout_s = 60});
     half[0].asks = true;
@@ -107,7 +107,7 @@ static void run_halves(bool is_common, struct half how)
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(e[i].entries, how.rounds);
         CHECK_EQ(e[i].failures, 0);
-        CHECK(link_load(e[i].link).is_common == is_common);
+        CHECK(link_load(e[i].link).is_shm == is_shm);
     }
     ends_close(e);
 }
@@ -115,20 +115,19 @@ static void run_halves(bool is_common, struct half how)
 /* A test of uring and link through both carriers. */
 LINK_TEST(two_threads_that_spin_are_served)
 {
-    run_halves(is_common, (struct half){.length = 100, .rounds = 3000, .ahead = 1});
+    run_halves(is_shm, (struct half){.length = 100, .rounds = 3000, .ahead = 1});
 }
 
 /* Between any two messages. */
 LINK_TEST(two_threads_that_sleep_are_woken)
 {
-    run_halves(is_common, (struct half){.sleeps = true, .length = 3, .rounds = 3000, .ahead = 1});
+    run_halves(is_shm, (struct half){.sleeps = true, .length = 3, .rounds = 3000, .ahead = 1});
 }
 
 /* The room of a socket, or of the memory, is less than what is on its way. */
 LINK_TEST(thread_that_waits_for_room_is_woken)
 {
-    run_halves(is_common,
-               (struct half){.sleeps = true, .length = 20000, .rounds = 400, .ahead = 12});
+    run_halves(is_shm, (struct half){.sleeps = true, .length = 20000, .rounds = 400, .ahead = 12});
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

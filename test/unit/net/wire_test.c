@@ -60,7 +60,7 @@ TEST(wire, cursor_stops_at_an_entry_that_lies)
         struct wire_entry first;
     } cases[] = {
         {NULL, 2, 0, 2, {.operation = WIRE_PUSH, .length = 3}},
-        {"behind the last entry", 1, 0, 1, {.operation = WIRE_PUSH, .length = 3}},
+        {"after the last entry", 1, 0, 1, {.operation = WIRE_PUSH, .length = 3}},
         {"beyond the end", 2, 0, 3, {.operation = WIRE_PUSH, .length = 3}},
         {"beyond the end", 1, 8, 2, {.operation = WIRE_PUSH, .length = 3}},
         {"longer than its frame", 0, 0, 2, {.operation = WIRE_PUSH, .length = 16}},

@@ -2,6 +2,9 @@
  * last test's, and the simulations'. */
 #include "protocol/repair.h"
 
+#include "common/stores.h"
+#include "protocol/clocks.h"
+#include "protocol/loss.h"
 #include "test.h"
 #include "world.h"
 
@@ -20,6 +23,423 @@ static unsigned owner_of(struct world *w, locus_key key)
     }
     CHECK(owner < WORLD_NODES_MAX);
     return owner;
+}
+
+static struct world *survivors(enum locus_technique technique, unsigned nodes)
+{
+    return world_open(
+        (struct world_config){.technique = technique, .nodes = nodes, .survives = true});
+}
+
+/* Frames and turns, until nothing is under way. */
+static void finish(struct world *w)
+{
+    world_pass(w, 30, 10 * WORLD_MS);
+}
+
+static void all_begin(struct world *w, uint32_t view, unsigned lost)
+{
+    for (unsigned n = 0; n < w->nodes; n++)
+        if (!w->is_lost[n]) begin(w, n, view, lost);
+    finish(w);
+    for (unsigned n = 0; n < w->nodes; n++) {
+        if (w->is_lost[n]) continue;
+        CHECK(repair_is_over(&w->node[n].shard));
+        CHECK_EQ(w->node[n].repaired, view);
+        CHECK_EQ(w->node[n].shard.parked_bytes, 0);
+    }
+}
+
+static void lose(struct world *w, uint32_t view, unsigned lost)
+{
+    world_lose(w, lost);
+    all_begin(w, view, lost);
+}
+
+static uint64_t counted(const struct world *w, size_t counter)
+{
+    uint64_t sum = 0;
+    for (unsigned n = 0; n < w->nodes; n++)
+        if (!w->is_lost[n])
+            sum += *(const uint64_t *)((const char *)&w->node[n].shard.counters + counter);
+    return sum;
+}
+
+static uint64_t asked_again(const struct world *w)
+{
+    return counted(w, offsetof(struct shard_counters, asked_again));
+}
+
+static uint64_t from_replicas(const struct world *w)
+{
+    return counted(w, offsetof(struct shard_counters, rows_from_replicas));
+}
+
+static uint64_t rows_lost(const struct world *w)
+{
+    return counted(w, offsetof(struct shard_counters, rows_lost));
+}
+
+static bool is_home_of(const struct world *w, unsigned node, locus_key key)
+{
+    return row_ref_home(world_ref(w, node, key)) == node;
+}
+
+/* Which node that lives is at home to the key, in the view of all. */
+static unsigned home_of(const struct world *w, locus_key key)
+{
+    unsigned home = WORLD_NODES_MAX;
+    for (unsigned n = 0; n < w->nodes; n++) {
+        if (w->is_lost[n] || !is_home_of(w, n, key)) continue;
+        CHECK_EQ(home, WORLD_NODES_MAX);
+        home = n;
+    }
+    CHECK(home < WORLD_NODES_MAX);
+    return home;
+}
+
+/* ---- rows ---- */
+
+TEST(repair, row_that_left_the_lost_node_is_found_by_way_of_the_heir)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
+    locus_key key = world_key(w, 1);
+    world_run(w, 1, REQUEST_SET, key, 7);
+    world_run(w, 2, REQUEST_LOCALIZE, key, 0);
+    world_run(w, 3, REQUEST_PULL, key, 0); /* it has a hint of the time before */
+    lose(w, 1, 1);
+    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_known(w, 2, key).term,
+             home_of(w, key) == 2 ? 1 : UINT64_C(1) << LOSS_TERM_SHIFT);
+    for (unsigned n = 0; n < 4; n++)
+        if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
+    CHECK_EQ(asked_again(w), 0);
+    CHECK_EQ(world_run(w, 0, REQUEST_LOCALIZE, key, 0), 0);
+    CHECK_EQ(owner_of(w, key), 0);
+    CHECK_EQ(world_run(w, 3, REQUEST_PULL, key, 0), 7);
+}
+
+TEST(repair, row_that_only_the_lost_node_had_is_zeros_at_its_home)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key own = world_key(w, 0), other = world_key(w, 1);
+    uint64_t of_lost = 0;
+    for (locus_key key = 0; key < WORLD_KEYS; key++) of_lost += is_home_of(w, 1, key);
+    world_run(w, 1, REQUEST_SET, own, 7);
+    world_run(w, 1, REQUEST_LOCALIZE, own, 0);
+    world_run(w, 1, REQUEST_SET, other, 7);
+    world_run(w, 2, REQUEST_PULL, other, 0);
+    lose(w, 1, 1);
+    CHECK_EQ(owner_of(w, own), 0);
+    CHECK_EQ(owner_of(w, other), home_of(w, other));
+    CHECK_EQ(world_run(w, 2, REQUEST_PULL, own, 0), 0);
+    CHECK_EQ(world_run(w, 2, REQUEST_PULL, other, 0), 0);
+    CHECK_EQ(rows_lost(w), of_lost + 1);
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        unsigned home = home_of(w, key);
+        CHECK_EQ(owner_of(w, key), home);
+        CHECK(row_ref_was_held(world_ref(w, home, key)));
+        CHECK_EQ(row_add(world_ref(w, home, key), world_ones), 0);
+        CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 1);
+        CHECK_EQ(world_run(w, 2, REQUEST_LOCALIZE, key, 0), 0);
+        CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 1);
+    }
+}
+
+/* Nodes 0 and 2 have replicas of a row of node 1, and 2 the last version. */
+static struct world *replicas(enum locus_technique technique, locus_key *key)
+{
+    struct world *w = survivors(technique, 3);
+    *key = world_key(w, 1);
+    world_run(w, 1, REQUEST_SET, *key, 10);
+    world_intend(w, 1, 0, *key, 0, 1000);
+    for (unsigned n = 0; n < 3; n += 2) world_intend(w, n, 0, *key, 0, 1000);
+    world_deliver_all(w);
+    CHECK(world_is_replica(w, 0, *key) && world_is_replica(w, 2, *key));
+    CHECK_EQ(row_add(world_ref(w, 1, *key), world_ones), 0);
+    w->now_ns += 100 * WORLD_MS;
+    world_turn(w, 1);
+    world_travel(w, "12");
+    return w;
+}
+
+static int value_at(struct world *w, unsigned node, locus_key key)
+{
+    float row[64]; /* the compiler looks at longer copies, too */
+    shard_read(world_ref(w, node, key), row, 0);
+    return (int)row[0];
+}
+
+TEST(repair, best_replica_becomes_the_row_and_others_say_what_they_added)
+{
+    static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE};
+    for (int i = 0; i < 2; i++) {
+        locus_key key;
+        CLOSED_BY(world_free) struct world *w = replicas(techniques[i], &key);
+        uint64_t before = w->node[0].shard.replicas->source[1].replicas;
+        for (unsigned n = 0; n < 3; n += 2)
+            CHECK_EQ(row_add(world_ref(w, n, key), world_ones), ROW_ON_REPLICA);
+        CHECK_EQ(before, 1);
+        lose(w, 1, 1);
+        CHECK_EQ(from_replicas(w), 1);
+        CHECK_EQ(owner_of(w, key), 2);
+        CHECK_EQ(value_at(w, 2, key), 10 + 1 + 2);
+        CHECK(world_is_replica(w, 0, key));
+        CHECK_EQ(value_at(w, 0, key), 10 + 1 + 2);
+        CHECK_EQ(w->node[0].shard.replicas->orphans, 0);
+        CHECK_EQ(w->node[0].shard.replicas->source[1].replicas, 0);
+        CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), ROW_ON_REPLICA);
+        finish(w);
+        CHECK_EQ(value_at(w, 2, key), 14);
+    }
+}
+
+/* Its update was under way, so a version that has it is nowhere. */
+TEST(repair, replica_that_nobody_wants_any_more_still_says_what_it_added)
+{
+    locus_key key;
+    CLOSED_BY(world_free) struct world *w = replicas(LOCUS_ADAPTIVE, &key);
+    CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), ROW_ON_REPLICA);
+    w->now_ns += 100 * WORLD_MS;
+    world_turn(w, 0); /* its update leaves, and is lost */
+    CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), ROW_ON_REPLICA);
+    w->node[0].clock[0] = 1000;
+    world_turn(w, 0);
+    lose(w, 1, 1);
+    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(value_at(w, 2, key), 10 + 1 + 1);
+    CHECK(!world_is_replica(w, 0, key));
+    CHECK_EQ(world_records(w, 0), 0);
+}
+
+/* What the owner had of it was zeros, and goes: the replica has it from what was under way. */
+TEST(repair, replica_of_a_row_that_was_never_written_forgets_what_was_lost)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
+    locus_key key = world_key(w, 1);
+    for (unsigned n = 0; n < 3; n++) world_intend(w, n, 0, key, 0, 1000);
+    world_deliver_all(w);
+    CHECK(world_is_replica(w, 0, key) && world_is_replica(w, 2, key));
+    CHECK_EQ(row_add(world_ref(w, 2, key), world_ones), ROW_ON_REPLICA);
+    w->now_ns += 100 * WORLD_MS;
+    world_turn(w, 2); /* as far as this */
+    CHECK_EQ(world_entries(w, 2, 1) > 0, true);
+    CHECK_EQ(row_add(world_ref(w, 2, key), world_ones), ROW_ON_REPLICA);
+    lose(w, 1, 1);
+    unsigned owner = owner_of(w, key);
+    CHECK_EQ(owner, 0); /* equal versions: the lowest rank */
+    CHECK_EQ(value_at(w, 0, key), 1);
+    CHECK_EQ(value_at(w, 2, key), 1);
+}
+
+/* The home has a hint, and no replica. */
+TEST(repair, replica_becomes_the_row_by_way_of_a_home_that_has_none)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 4);
+    locus_key key = world_key(w, 0);
+    world_run(w, 0, REQUEST_SET, key, 7);
+    for (unsigned n = 1; n < 4; n++) {
+        world_intend(w, n, 0, key, 0, 1000);
+        world_deliver_all(w);
+    }
+    CHECK_EQ(world_known(w, 0, key).owner, 1);
+    lose(w, 1, 1);
+    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
+    CHECK(world_is_replica(w, 3, key));
+}
+
+/* The version that a push waits for was of the lost owner's counting. */
+TEST(repair, push_that_its_replica_lacks_is_done)
+{
+    static struct call push;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
+    locus_key key = world_key(w, 1);
+    world_intend(w, 1, 0, key, 0, 1000);
+    world_intend(w, 0, 0, key, 0, 1000);
+    world_ask(w, &push, 0, 0, REQUEST_PUSH, key, 1);
+    world_travel(w, "01");
+    world_intend(w, 2, 0, key, 0, 1000);
+    world_travel(w, "212"); /* with the push */
+    world_travel(w, "10");  /* without it */
+    CHECK(world_is_replica(w, 0, key) && push.request.busy);
+    world_lose(w, 1);
+    begin(w, 0, 1, 1);
+    begin(w, 2, 1, 1);
+    finish(w);
+    CHECK(!push.request.busy);
+}
+
+/* ---- what was under way ---- */
+
+TEST(repair, requests_that_went_down_with_the_node_are_asked_again)
+{
+    static struct call pull, push, localize;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key key = world_key(w, 1);
+    world_ask(w, &push, 0, 0, REQUEST_PUSH, key, 5);
+    world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
+    world_ask(w, &pull, 2, 1, REQUEST_PULL, key, 0); /* it waits for the row */
+    world_travel(w, "21");
+    CHECK(!world_known(w, 1, key).is_here); /* the row is on its way, and gone */
+    lose(w, 1, 1);
+    CHECK(!pull.request.busy && !push.request.busy && !localize.request.busy);
+    CHECK_EQ(asked_again(w), 2);
+    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(value_at(w, 2, key), 5);
+}
+
+/* The lost node gave a row away; its news came, the row did not. */
+TEST(repair, news_of_a_row_that_never_arrived_leads_nobody_astray)
+{
+    static struct call localize, pull;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key key = world_key(w, 0);
+    world_run(w, 1, REQUEST_SET, key, 7);
+    world_run(w, 1, REQUEST_LOCALIZE, key, 0);
+    world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
+    world_travel(w, "2010"); /* to the home, to the owner; the news to the home */
+    CHECK_EQ(world_known(w, 0, key).owner, 2);
+    world_ask(w, &pull, 0, 0, REQUEST_PULL, key, 0);
+    world_travel(w, "02");
+    CHECK(w->node[2].shard.parked_bytes > 0);
+    lose(w, 1, 1);
+    CHECK(!pull.request.busy && !localize.request.busy);
+    CHECK_EQ(world_pulled(&pull), 0);
+    CHECK_EQ(owner_of(w, key), 2); /* it was asked for again */
+    CHECK_EQ(rows_lost(w) > 0, true);
+}
+
+/* What one that lives has is not asked twice, whichever way it came. */
+TEST(repair, request_that_is_parked_at_a_node_that_lives_is_done_once)
+{
+    static struct call push;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key key = world_key(w, 1);
+    world_run(w, 2, REQUEST_LOCALIZE, key, 0);
+    world_ask(w, &push, 0, 0, REQUEST_PUSH, key, 5);
+    world_travel(w, "01"); /* on to node 2 */
+    begin(w, 2, 1, 1);
+    world_travel(w, "12");
+    CHECK(w->node[2].shard.parked_bytes > 0);
+    CHECK_EQ(value_at(w, 2, key), 0);
+    world_lose(w, 1);
+    begin(w, 0, 1, 1);
+    finish(w);
+    CHECK(!push.request.busy);
+    CHECK_EQ(asked_again(w), 0);
+    CHECK_EQ(value_at(w, 2, key), 5);
+}
+
+/* A row that its giver sent before it knew of the loss, to one who did. */
+TEST(repair, row_on_its_way_between_others_is_claimed_when_it_comes)
+{
+    static struct call localize;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
+    locus_key key = world_key(w, 1);
+    world_run(w, 0, REQUEST_SET, key, 7);
+    world_run(w, 0, REQUEST_LOCALIZE, key, 0);
+    world_run(w, 2, REQUEST_PULL, key, 0);
+    world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
+    world_travel(w, "20");
+    world_lose(w, 1);
+    begin(w, 2, 1, 1);
+    world_travel(w, "02");
+    CHECK(world_known(w, 2, key).is_here);
+    CHECK(world_known(w, 2, key).term >= UINT64_C(1) << LOSS_TERM_SHIFT || home_of(w, key) == 2);
+    begin(w, 0, 1, 1);
+    begin(w, 3, 1, 1);
+    finish(w);
+    CHECK_EQ(owner_of(w, key), 2);
+    for (unsigned n = 0; n < 4; n++)
+        if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
+}
+
+/* ---- one after the other ---- */
+
+TEST(repair, second_loss_is_repaired_as_the_first_and_the_last_node_goes_on_alone)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 4);
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        world_run(w, 0, REQUEST_PUSH, key, 1);
+        if (key % 2 == 0) world_run(w, 2 + key % 4 / 2, REQUEST_LOCALIZE, key, 0);
+    }
+    for (uint32_t view = 1; view < 4; view++) {
+        int right = 0;
+        lose(w, view, 4 - view);
+        for (locus_key key = 0; key < WORLD_KEYS; key++) {
+            CHECK_EQ(home_of(w, key), row_ref_home(world_ref(w, 0, key)));
+            right += world_run(w, 0, REQUEST_PULL, key, 0);
+            world_run(w, 0, REQUEST_SET, key, 1);
+        }
+        CHECK_EQ((uint64_t)(WORLD_KEYS - right) <= rows_lost(w), true);
+        CHECK(right > 0);
+    }
+    CHECK_EQ(world_run(w, 0, REQUEST_PULL, 3, 0), 1);
+}
+
+/* ---- bounds and quiesce ---- */
+
+TEST(repair, lost_node_holds_no_clock_up_and_an_orphan_does)
+{
+    locus_key key;
+    CLOSED_BY(world_free) struct world *w = replicas(LOCUS_ADAPTIVE, &key);
+    struct clocks *c = w->node[0].shard.clocks;
+    world_lose(w, 1);
+    begin(w, 0, 1, 1);
+    begin(w, 2, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        world_deliver_all(w);
+        for (unsigned n = 0; n < 3; n += 2) shard_turn(&w->node[n].shard, w->now_ns);
+    }
+    CHECK_EQ(w->node[0].shard.replicas->orphans, 1);
+    CHECK(c->peer[1].updated == INT64_MAX && c->peer[1].fresh == 0);
+    finish(w);
+    CHECK_EQ(w->node[0].shard.replicas->orphans, 0);
+    CHECK(c->peer[1].fresh == INT64_MAX);
+}
+
+TEST(repair, quiesce_that_waits_for_the_lost_node_ends)
+{
+    static struct request flush;
+    locus_key key;
+    CLOSED_BY(world_free) struct world *w = replicas(LOCUS_ADAPTIVE, &key);
+    CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), ROW_ON_REPLICA);
+    world_request(&flush, 0, REQUEST_FLUSH_UPDATES, NULL, 0);
+    CHECK(shard_serve(&w->node[0].shard, &flush));
+    world_turn(w, 0);
+    CHECK(flush.busy);
+    lose(w, 1, 1);
+    CHECK(!flush.busy);
+}
+
+/* ---- what peers may say ---- */
+
+TEST(repair, markers_out_of_order_are_refused)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
+    CLOSED_BY(world_free) struct world *ends = world_new(LOCUS_ADAPTIVE, 3);
+    struct wire_entry marker = {.operation = WIRE_REPAIR, .owner = 2, .origin = 2, .round = 1},
+                      held = {.operation = WIRE_HELD, .owner = 2, .key = world_key(w, 1)},
+                      offer = {.operation = WIRE_OFFER, .owner = 1, .origin = 2};
+    static const char *const order = "a marker of a repair out of its order";
+    marker.clock = 2;
+    CHECK_STR(world_receive(w, 0, 2, marker), order);
+    marker.clock = 1;
+    CHECK_STR(world_receive(ends, 0, 2, marker), "a loss that ends the job");
+    CHECK_STR(world_receive(ends, 0, 2, offer), "a loss that ends the job");
+    CHECK_STR(world_receive(w, 0, 2, held), "no node was lost");
+    CHECK(!world_receive(w, 0, 2, offer));
+    CHECK(!world_receive(w, 0, 2, marker));
+    CHECK_STR(world_receive(w, 0, 2, marker), order);
+    CHECK_STR(world_receive(w, 0, 2, offer), "behind those of its repair");
+    world_lose(w, 1);
+    begin(w, 0, 1, 1);
+    CHECK_STR(world_receive(w, 0, 2, held), "never asked");
+    held.flags = WIRE_BEGIN;
+    CHECK_STR(world_receive(w, 0, 2, held), "never sent");
+    marker.round = 2;
+    CHECK_STR(world_receive(w, 0, 2, marker), order);
 }
 
 /* ---- any order ---- */

@@ -16,8 +16,7 @@ static struct world_frame *new_frame(struct world_link *l, const struct store *s
     CHECK(l->count < WORLD_FRAMES_MAX);
     l->count++;
     struct world_frame *f = last_frame(l);
-    f->header =
-        (struct wire_frame){.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view};
+    f->header = (struct wire_frame){WIRE_MAGIC, WIRE_VERSION, .membership = s->home.membership};
     return f;
 }
 
@@ -295,7 +294,7 @@ const char *world_receive(struct world *w, unsigned to, unsigned from, struct wi
         struct wire_entry entry;
         float values[8];
     } body = {e, {0}};
-    struct wire_frame f = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .count = 1, .view = 1};
+    struct wire_frame f = {WIRE_MAGIC, WIRE_VERSION, .count = 1, .membership = 1};
     f.body_bytes = (uint32_t)wire_entry_bytes(e.length);
     CHECK(f.body_bytes <= sizeof body);
     return shard_frame(&w->node[to].shard, from, &f, &body);

@@ -91,7 +91,7 @@ TEST(mail, read_gives_variables_of_40_bits_as_written)
 TEST(mail, nap_says_a_long_wait)
 {
     struct mail_wait wait = {0};
-    while (wait.looks < 100) CHECK_EQ(mail_nap(&wait), 0);
+    while (wait.polls < 100) CHECK_EQ(mail_nap(&wait), 0);
     CHECK(wait.reminder.since_ns > 0);
     wait.reminder.since_ns = time_now_ns() - 1005 * UINT64_C(1000000000);
     CHECK(mail_nap(&wait) >= 1000);

@@ -71,12 +71,12 @@ static void give_copies(struct fixture *f)
     directory_word w = directory_load(row_ref_word(s));
     CHECK(directory_try_latch(row_ref_word(s), w));
     copies_begin(s, w);
-    CHECK(directory_is_copied(directory_load(row_ref_word(s))));
+    CHECK(directory_has_copies(directory_load(row_ref_word(s))));
 }
 
 static bool has_copies(struct fixture *f)
 {
-    return directory_is_copied(directory_load(row_ref_word(row_ref_of(f, HOT))));
+    return directory_has_copies(directory_load(row_ref_word(row_ref_of(f, HOT))));
 }
 
 static void add(struct fixture *f, unsigned worker, float value)
@@ -167,12 +167,12 @@ static void await_copy(struct slow *s)
     struct row_ref ref = row_ref_of(s->of, HOT);
     for (;;) {
         directory_word w = directory_load(row_ref_word(ref));
-        if (directory_is_copied(w)) break;
+        if (directory_has_copies(w)) break;
         if (!directory_is_latched(w) && directory_try_latch(row_ref_word(ref), w)) {
             copies_begin(ref, w);
             break;
         }
-        if (directory_is_latched(w)) directory_want(row_ref_word(ref), w);
+        if (directory_is_latched(w)) directory_add_waiter(row_ref_word(ref), w);
         sched_yield();
     }
     for (unsigned before = calls_of(s); calls_of(s) == before;) sched_yield();

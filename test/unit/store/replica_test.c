@@ -147,7 +147,7 @@ TEST_OF_REPLICA(collect_returns_updates_once, 0)
 TEST_OF_REPLICA(of_an_unwritten_row_takes_no_memory, 1)
 {
     int is_replica;
-    row_share(ours(f));
+    row_track(ours(f));
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     CHECK_EQ(store_held_rows(&f->store), 0);
     check_read(ours(f), 0, 0, 0);
@@ -198,27 +198,27 @@ static uint64_t slot_of(struct row_ref s)
 static void check_alone(struct fixture *f, float first, float last)
 {
     float row[CAPACITY];
-    CHECK_EQ(row_read_alone(theirs(f), row, NULL), ROW_ON_REPLICA);
+    CHECK_EQ(row_read_any(theirs(f), row, NULL), ROW_ON_REPLICA);
     check_row(row, first, last);
 }
 
 /* So that a reader of one key need not wait for the word to tell where the replica is. While
  * somebody may still look at the last one there, it lies elsewhere. */
-TEST_OF_REPLICA(replicate_takes_the_usual_slot_unless_a_reader_holds_it, 0)
+TEST_OF_REPLICA(replicate_takes_the_computed_slot_unless_a_reader_holds_it, 0)
 {
     CHECK_EQ(row_replicate(theirs(f), row_of(3, 1)), 0);
-    CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
+    CHECK_EQ(slot_of(theirs(f)), row_ref_computed_slot(theirs(f)));
     check_alone(f, 3, 1);
     reader_begin(&f->reader);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
     CHECK_EQ(row_replicate(theirs(f), row_of(4, 1)), 0);
-    CHECK(slot_of(theirs(f)) != row_ref_usual_slot(theirs(f)));
+    CHECK(slot_of(theirs(f)) != row_ref_computed_slot(theirs(f)));
     check_alone(f, 4, 1);
     reader_end(&f->reader);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
     for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
     CHECK_EQ(row_replicate(theirs(f), row_of(5, 1)), 0);
-    CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
+    CHECK_EQ(slot_of(theirs(f)), row_ref_computed_slot(theirs(f)));
     check_alone(f, 5, 1);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
 }

@@ -33,9 +33,9 @@ static struct row_step step_of(const struct row_type *t, const struct locus_rule
 
 static void for_all(void check(const struct row_type *, enum locus_optimizer))
 {
-    for (unsigned v = 0; row_type_version(v); v++)
+    for (unsigned v = 0; row_type_variant(v); v++)
         for (enum locus_optimizer o = LOCUS_SGD; o < row_types; o++)
-            check(&row_type_version(v)[o], o);
+            check(&row_type_variant(v)[o], o);
 }
 
 /* ---- the published steps, in doubles ---- */
@@ -315,7 +315,7 @@ TEST(row_steps, one_step_is_made_again_on_a_new_row)
 static void check_version(const struct row_type *t, enum locus_optimizer o)
 {
     enum { N = 77 };
-    const struct row_type *first = &row_type_version(0)[o];
+    const struct row_type *first = &row_type_variant(0)[o];
     begin(N, t);
     take_steps(first, &copies[0], 0, 9, N);
     take_steps(t, &copies[1], 0, 9, N);

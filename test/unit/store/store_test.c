@@ -132,8 +132,8 @@ TEST(store, replica_slots_are_two_for_each_key)
             struct store s;
             CHECK_EQ(store_open(&s, &c), 0);
             struct slab *pairs = &s.partition[1].pairs;
-            CHECK_EQ(s.partition[1].foresees, pairs->home_slots > 0);
-            CHECK(!s.partition[0].foresees);
+            CHECK_EQ(s.partition[1].computes_replicas, pairs->home_slots > 0);
+            CHECK(!s.partition[0].computes_replicas);
             for (uint64_t k = 0; k < 2 * shape[i].rows; k++)
                 CHECK(slab_take(pairs, SLAB_NONE) >= pairs->home_slots);
             CHECK(slab_held(pairs) == 2 * shape[i].rows);

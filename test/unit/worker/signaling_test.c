@@ -23,12 +23,12 @@ static int intend(struct pair *p, locus_key key, locus_clock start, locus_clock 
 }
 
 /* What the shard of the key knows. */
-static struct key_look look(const struct pair *p, int rank, locus_key key)
+static struct key_snapshot snapshot_of(const struct pair *p, int rank, locus_key key)
 {
-    struct key_look l;
+    struct key_snapshot l;
     const struct keyspace *k = &p->node[rank]->store.keyspace;
-    CHECK_EQ(reactor_look(cluster_reactors(p->node[rank]->cluster)[keyspace_shard(k, key)],
-                          keyspace_index(k, key), &l),
+    CHECK_EQ(reactor_snapshot(cluster_reactors(p->node[rank]->cluster)[keyspace_shard(k, key)],
+                              keyspace_index(k, key), &l),
              0);
     return l;
 }
@@ -70,9 +70,9 @@ TEST_WITH(signaling, intent_of_the_past_begins_now_or_not_at_all, pair, p)
     CHECK_EQ(intend(p, key, 2, 5), 0);
     CHECK_EQ(p->node[0]->waiting_keys, 0);
     CHECK_EQ(intend(p, key + 1, 2, 50), 0);
-    while (look(p, 0, key + 1).wanted == 0) continue;
+    while (snapshot_of(p, 0, key + 1).wanted == 0) continue;
     CHECK_EQ(start_of(p, 0, key + 1), 10);
-    CHECK_EQ(look(p, 0, key).wanted, 0);
+    CHECK_EQ(snapshot_of(p, 0, key).wanted, 0);
     CHECK_EQ(stats_of(p->node[0]).intents_signaled, 2);
 }
 
@@ -86,7 +86,7 @@ TEST_WITH(signaling, intent_beyond_the_bound_is_not_recorded, pair, p)
     CHECK_EQ(locus_intent(p->worker[0], keys, REST, 5000, 5001), 0);
     CHECK_EQ(locus_intent(p->worker[0], keys, KEYS, 0, 5001), 0); /* do not wait */
     for (int i = 0; i < KEYS; i++)
-        while (look(p, 0, keys[i]).wanted == 0) continue;
+        while (snapshot_of(p, 0, keys[i]).wanted == 0) continue;
     CHECK_EQ(p->node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX);
     CHECK_EQ(wants_taken(p, 0), REST + KEYS);
     CHECK_EQ(stats_of(p->node[0]).intents_signaled, REST + KEYS);
@@ -101,8 +101,8 @@ TEST_WITH(signaling, loader_intents_end_with_the_worker, pair, p)
     CHECK_EQ(locus_loader_open(p->worker[0], &l), 0);
     CHECK_EQ(locus_loader_intent(l, &key, 1, 0, 100), 0);
     CHECK_EQ(locus_loader_close(l), 0);
-    while (look(p, 0, key).wanted == 0) continue;
+    while (snapshot_of(p, 0, key).wanted == 0) continue;
     CHECK_EQ(locus_worker_close(p->worker[0]), 0);
     p->worker[0] = NULL;
-    while (look(p, 0, key).wanted > 0) continue;
+    while (snapshot_of(p, 0, key).wanted > 0) continue;
 }

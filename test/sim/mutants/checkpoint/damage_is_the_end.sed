@@ -1,4 +1,4 @@
 # file: src/checkpoint/restore.c
 # what: a damaged checkpoint hides the older ones
 # run: checkpoint --seed 3
-/^static int look_for_whole/,/^}/ s/while (rc == -EBADMSG/while (false/
+/^static int find_whole/,/^}/ s/while (rc == -EBADMSG/while (false/

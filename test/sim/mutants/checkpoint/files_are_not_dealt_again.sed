@@ -1,4 +1,4 @@
 # file: src/checkpoint/restore.c
 # what: of the older checkpoint the files are not verified that the damaged one had
 # run: checkpoint --seed 2
-/^static int look_for_whole/,/^}/ s/if (s->is_first) stages_renew_work(s->work);//
+/^static int find_whole/,/^}/ s/if (s->is_first) stages_renew_work(s->work);//

@@ -1,4 +1,4 @@
 # file: src/store/row_replica.c
 # what: what comes from the owner to a changed replica goes back as its update
 # run: exhaustive --scenario "adaptive 0:begin 1:begin,push,push"
-/^static void refresh_dirty/,/^}/ s/floats_copy(unsaid, values, .*);/(void)0;/
+/^static void refresh_dirty/,/^}/ s/floats_copy(unsent, values, .*);/(void)0;/

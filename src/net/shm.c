@@ -1,4 +1,4 @@
-#include "net/common.h"
+#include "net/shm.h"
 
 #include "base/process.h"
 
@@ -27,7 +27,7 @@ struct file {
     _Alignas(4096) struct ring ring[2];
 };
 
-struct common {
+struct shm {
     struct file *file;
     int fd;      /* for the peer to open; -1: it has */
     size_t size; /* of a ring */
@@ -37,10 +37,10 @@ struct common {
     uint64_t seen_read;     /* the peer's, as it was when there was no room */
 };
 
-size_t common_ring_bytes(unsigned nodes)
+size_t shm_ring_bytes(unsigned nodes)
 {
-    size_t bytes = COMMON_RING_MAX;
-    while (bytes > COMMON_RING_MIN && bytes * nodes > COMMON_NODE_BYTES) bytes /= 2;
+    size_t bytes = SHM_RING_MAX;
+    while (bytes > SHM_RING_MIN && bytes * nodes > SHM_NODE_BYTES) bytes /= 2;
     return bytes;
 }
 
@@ -51,7 +51,7 @@ static size_t file_bytes(size_t ring_bytes)
 
 /* ---- life ---- */
 
-bool common_place(char place[COMMON_TEXT_BYTES])
+bool shm_place(char place[SHM_TEXT_BYTES])
 {
     struct stat processes;
     char boot[64] = "";
@@ -60,14 +60,14 @@ bool common_place(char place[COMMON_TEXT_BYTES])
     bool is_there = fscanf(f, "%63s", boot) == 1 && stat("/proc/self/ns/pid", &processes) == 0;
     fclose(f);
     if (is_there)
-        snprintf(place, COMMON_TEXT_BYTES, "%s %llu", boot, (unsigned long long)processes.st_ino);
+        snprintf(place, SHM_TEXT_BYTES, "%s %llu", boot, (unsigned long long)processes.st_ino);
     return is_there;
 }
 
 /* `side`: which ring is ours to write. */
-static struct common *map(int fd, size_t ring_bytes, int side)
+static struct shm *map(int fd, size_t ring_bytes, int side)
 {
-    struct common *s = calloc(1, sizeof *s);
+    struct shm *s = calloc(1, sizeof *s);
     struct file *f =
         s ? mmap(NULL, file_bytes(ring_bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
           : MAP_FAILED;
@@ -77,13 +77,13 @@ static struct common *map(int fd, size_t ring_bytes, int side)
     }
     madvise(f, file_bytes(ring_bytes), MADV_DONTFORK);
     unsigned char *bytes = (unsigned char *)(f + 1);
-    *s = (struct common){.file = f,
-                         .fd = fd,
-                         .size = ring_bytes,
-                         .in = &f->ring[!side],
-                         .out = &f->ring[side],
-                         .in_bytes = bytes + !side * ring_bytes,
-                         .out_bytes = bytes + side * ring_bytes};
+    *s = (struct shm){.file = f,
+                      .fd = fd,
+                      .size = ring_bytes,
+                      .in = &f->ring[!side],
+                      .out = &f->ring[side],
+                      .in_bytes = bytes + !side * ring_bytes,
+                      .out_bytes = bytes + side * ring_bytes};
     return s;
 }
 
@@ -97,7 +97,7 @@ static bool has_pages(int fd, size_t ring_bytes)
     return is_there && fcntl(fd, F_ADD_SEALS, SEALS) == 0;
 }
 
-struct common *common_create(size_t ring_bytes, char name[COMMON_TEXT_BYTES])
+struct shm *shm_create(size_t ring_bytes, char name[SHM_TEXT_BYTES])
 {
     unsigned long long number;
     char title[32];
@@ -105,9 +105,9 @@ struct common *common_create(size_t ring_bytes, char name[COMMON_TEXT_BYTES])
     snprintf(title, sizeof title, "locus-%llx", number);
     int fd = memfd_create(title, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return NULL;
-    struct common *s = has_pages(fd, ring_bytes) ? map(fd, ring_bytes, 0) : NULL;
+    struct shm *s = has_pages(fd, ring_bytes) ? map(fd, ring_bytes, 0) : NULL;
     if (!s) close(fd);
-    snprintf(name, COMMON_TEXT_BYTES, "%d %d %llx", getpid(), fd, number);
+    snprintf(name, SHM_TEXT_BYTES, "%d %d %llx", getpid(), fd, number);
     return s;
 }
 
@@ -132,26 +132,26 @@ static bool is_sealed(int fd, size_t ring_bytes)
            at.st_uid == geteuid() && at.st_size == (off_t)file_bytes(ring_bytes);
 }
 
-struct common *common_open(size_t ring_bytes, const char *name)
+struct shm *shm_attach(size_t ring_bytes, const char *name)
 {
     int fd = open_named(name);
     if (fd < 0) return NULL;
-    struct common *s = is_sealed(fd, ring_bytes) ? map(fd, ring_bytes, 1) : NULL;
+    struct shm *s = is_sealed(fd, ring_bytes) ? map(fd, ring_bytes, 1) : NULL;
     if (s) s->fd = -1;
     close(fd);
     return s;
 }
 
-void common_close(struct common *s)
+void shm_close(struct shm *s)
 {
     if (s->fd >= 0) close(s->fd);
     s->fd = -1;
 }
 
-void common_free(struct common *s)
+void shm_free(struct shm *s)
 {
     if (!s) return;
-    common_close(s);
+    shm_close(s);
     munmap(s->file, file_bytes(s->size));
     free(s);
 }
@@ -164,14 +164,14 @@ static size_t less(size_t a, size_t b)
 }
 
 /* `at` counts all bytes ever. */
-static void copy_in(const struct common *s, uint64_t at, const void *from, size_t n)
+static void copy_in(const struct shm *s, uint64_t at, const void *from, size_t n)
 {
     size_t begin = at & (s->size - 1), first = less(n, s->size - begin);
     memcpy(s->out_bytes + begin, from, first);
     memcpy(s->out_bytes, (const unsigned char *)from + first, n - first);
 }
 
-static void copy_out(const struct common *s, uint64_t at, void *to, size_t n)
+static void copy_out(const struct shm *s, uint64_t at, void *to, size_t n)
 {
     size_t begin = at & (s->size - 1), first = less(n, s->size - begin);
     memcpy(to, s->in_bytes + begin, first);
@@ -179,7 +179,7 @@ static void copy_out(const struct common *s, uint64_t at, void *to, size_t n)
 }
 
 /* The peer's number is looked at only if there seems to be too little room. */
-ssize_t common_room(struct common *s, size_t wanted)
+ssize_t shm_room(struct shm *s, size_t wanted)
 {
     if (s->size - (s->written - s->seen_read) < wanted)
         s->seen_read = __atomic_load_n(&s->out->read, __ATOMIC_SEQ_CST);
@@ -188,25 +188,25 @@ ssize_t common_room(struct common *s, size_t wanted)
 }
 
 /* Piece by piece, so that the peer can begin to read. */
-ssize_t common_write(struct common *s, const struct iovec *piece, unsigned pieces)
+ssize_t shm_write(struct shm *s, const struct iovec *piece, unsigned pieces)
 {
     size_t all = 0;
     for (unsigned i = 0; i < pieces; i++) {
-        ssize_t free_bytes = common_room(s, piece[i].iov_len);
+        ssize_t free_bytes = shm_room(s, piece[i].iov_len);
         if (free_bytes < 0) return free_bytes;
         size_t n = less(piece[i].iov_len, (size_t)free_bytes);
         copy_in(s, s->written, piece[i].iov_base, n);
         s->written += n;
         all += n;
-        /* Sequentially consistent: common_must_wake() looks at `reader_sleeps` after it, and
-         * common_sleep() sets that before common_has_news() looks here. */
+        /* Sequentially consistent: shm_must_wake() looks at `reader_sleeps` after it, and
+         * shm_sleep() sets that before shm_has_news() looks here. */
         __atomic_exchange_n(&s->out->written, s->written, __ATOMIC_SEQ_CST);
         if (n < piece[i].iov_len) break;
     }
     return (ssize_t)all;
 }
 
-ssize_t common_read(struct common *s, void *to, size_t bytes)
+ssize_t shm_read(struct shm *s, void *to, size_t bytes)
 {
     uint64_t there = __atomic_load_n(&s->in->written, __ATOMIC_ACQUIRE) - s->read;
     if (there == 0) return 0;
@@ -219,7 +219,7 @@ ssize_t common_read(struct common *s, void *to, size_t bytes)
     return (ssize_t)n;
 }
 
-size_t common_unread(const struct common *s)
+size_t shm_unread(const struct shm *s)
 {
     uint64_t read = __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
     uint64_t unread = __atomic_load_n(&s->out->written, __ATOMIC_RELAXED) - read;
@@ -234,26 +234,26 @@ static bool was_set(uint32_t *word)
            __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST);
 }
 
-bool common_must_wake(struct common *s)
+bool shm_must_wake(struct shm *s)
 {
     bool has_bytes = s->written != __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
     bool waits_for_bytes = has_bytes && was_set(&s->out->reader_sleeps);
     return was_set(&s->in->wants_room) || waits_for_bytes;
 }
 
-void common_sleep(struct common *s, bool wants_room)
+void shm_sleep(struct shm *s, bool wants_room)
 {
     __atomic_exchange_n(&s->out->wants_room, wants_room, __ATOMIC_SEQ_CST);
     __atomic_exchange_n(&s->in->reader_sleeps, 1, __ATOMIC_SEQ_CST);
 }
 
-bool common_has_news(struct common *s, bool wants_room)
+bool shm_has_news(struct shm *s, bool wants_room)
 {
     return __atomic_load_n(&s->in->written, __ATOMIC_SEQ_CST) != s->read ||
-           (wants_room && common_room(s, s->size) != 0);
+           (wants_room && shm_room(s, s->size) != 0);
 }
 
-void common_awake(struct common *s)
+void shm_awake(struct shm *s)
 {
     __atomic_store_n(&s->out->wants_room, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&s->in->reader_sleeps, 0, __ATOMIC_RELAXED);

@@ -1,0 +1,363 @@
+/* A cluster that survives the loss of a member. */
+#include "cluster/message.h"
+#include "cluster/peers.h"
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define ENDED "closed the connection"
+
+static void say_repaired(struct node *n, int size, int but, uint32_t view)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (rank != but && n[rank].rendezvous) rendezvous_repaired(n[rank].rendezvous, view);
+}
+
+static void lose(struct node *n)
+{
+    rendezvous_free(n->rendezvous);
+    n->rendezvous = NULL;
+}
+
+static void expect_views(struct node *n, int size, unsigned view, unsigned gone)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) node_expect_view(&n[rank], view, gone, ENDED);
+}
+
+static void expect_losses(struct node *n, int size, int lost)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) node_expect_loss(&n[rank], lost, ENDED);
+    for (int rank = size - 1; rank >= 0; rank--)
+        if (n[rank].rendezvous) node_leave(&n[rank]);
+}
+
+static void do_together(struct node *n, int size, void *(*call)(void *))
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) node_start(&n[rank], call);
+    for (int rank = 0; rank < size; rank++) {
+        if (!n[rank].rendezvous) continue;
+        node_finish(&n[rank]);
+        nodes_check(&n[rank], 1, 0, "");
+    }
+}
+
+/* They meet and leave without it; and who hears of it by a link after that says nothing that
+ * counts. */
+TEST(view, members_meet_and_leave_without_those_that_were_lost_one_after_the_other)
+{
+    struct node n[4];
+    nodes_form_surviving(n, 4);
+    nodes_meet(n, 4);
+    lose(&n[3]);
+    expect_views(n, 4, 1, 3);
+    for (int rank = 0; rank < 3; rank++) {
+        CHECK_EQ(rendezvous_view(n[rank].rendezvous), 1);
+        CHECK(rendezvous_has_lost(n[rank].rendezvous, 3));
+        CHECK(!rendezvous_has_lost(n[rank].rendezvous, 1));
+        CHECK(rendezvous_report_lost(n[rank].rendezvous, 3, ENDED));
+    }
+    do_together(n, 4, node_meet);
+    say_repaired(n, 4, -1, 1);
+    do_together(n, 4, node_meet); /* all have said so before they came */
+    lose(&n[1]);
+    expect_views(n, 4, 2, 1);
+    do_together(n, 4, node_meet);
+    say_repaired(n, 4, -1, 2);
+    do_together(n, 4, node_leave);
+    nodes_check_unharmed(n, 4);
+}
+
+/* All hear of one failure, and then of another: what was reported of the first does not hide it. */
+TEST(view, failure_is_reported_after_another_one_was_survived)
+{
+    struct node n[4];
+    nodes_form_surviving(n, 4);
+    nodes_meet(n, 4);
+    for (unsigned lost = 3; lost > 1; lost--) {
+        rendezvous_report_lost(n[1].rendezvous, (int)lost, "went mad");
+        for (int rank = 0; rank < (int)lost; rank++)
+            node_expect_view(&n[rank], 4 - lost, lost, "went mad");
+        node_expect_loss(&n[lost], (int)lost, "went mad"); /* it may live */
+        say_repaired(n, (int)lost, -1, 4 - lost);
+        node_leave(&n[lost]);
+        nodes_check(&n[lost], 1, -ECONNRESET, "went mad");
+        do_together(n, (int)lost, node_meet);
+    }
+    do_together(n, 2, node_leave);
+    nodes_check_unharmed(n, 2);
+}
+
+/* ---- what is not survived ---- */
+
+TEST(view, loss_before_the_first_barrier_ends_all)
+{
+    struct node n[3];
+    nodes_form_surviving(n, 3);
+    lose(&n[2]);
+    expect_losses(n, 3, 2);
+}
+
+TEST(view, loss_of_rank_0_ends_all)
+{
+    struct node n[3];
+    nodes_form_surviving(n, 3);
+    nodes_meet(n, 3);
+    lose(&n[0]);
+    expect_losses(n, 3, 0);
+}
+
+TEST(view, loss_of_another_before_all_are_repaired_ends_all)
+{
+    struct node n[4];
+    nodes_form_surviving(n, 4);
+    nodes_meet(n, 4);
+    lose(&n[3]);
+    expect_views(n, 4, 1, 3);
+    say_repaired(n, 4, 1, 1);
+    do_together(n, 4, node_meet);
+    lose(&n[2]);
+    expect_losses(n, 4, 2);
+}
+
+TEST(view, loss_while_another_leaves_ends_all)
+{
+    struct node n[3];
+    nodes_form_surviving(n, 3);
+    nodes_meet(n, 3);
+    node_start(&n[1], node_leave);
+    node_start(&n[0], node_meet);
+    node_meet(&n[2]); /* which counts node 1 as arrived */
+    nodes_check(&n[2], 1, 0, "");
+    node_finish(&n[0]);
+    lose(&n[2]);
+    node_finish(&n[1]);
+    nodes_check(&n[1], 1, -ECONNRESET, "node 2 ");
+    node_expect_loss(&n[0], 2, ENDED);
+    node_leave(&n[0]);
+}
+
+/* ---- meetings ---- */
+
+static void peer_arrives(int fd, const char *name, unsigned flags, const struct word *w)
+{
+    struct message *m = message_new(MESSAGE_BARRIER);
+    message_put_u32(m, flags);
+    message_put_text(m, name);
+    message_put_word(m, w);
+    peer_say_message(fd, m);
+}
+
+static void peer_is_released(int fd)
+{
+    unsigned char data[TEXT_BYTES];
+    peer_hear(fd, MESSAGE_RELEASE, data, sizeof data);
+}
+
+/* The last of them is a bare socket, whose end comes behind what it has said; and all have opened. */
+static int form_with_peer(struct node *n, int size)
+{
+    unsigned char data[TEXT_BYTES];
+    int last = size - 1;
+    nodes_init(n, size, nodes_address());
+    for (int rank = 0; rank < size; rank++) n[rank].config.survives = true;
+    nodes_start_but(n, size, last, node_join);
+    int fd = peer_join(&n[last]);
+    nodes_finish_but(n, size, last);
+    peer_hear(fd, MESSAGE_START, data, sizeof data);
+    peer_arrives(fd, "barrier", 0, &(struct word){.rc = 0});
+    do_together(n, last, node_meet);
+    peer_is_released(fd);
+    return fd;
+}
+
+static void *sum_ranks(void *argument)
+{
+    struct node *n = argument;
+    const struct meeting meeting = {.name = "sum"};
+    struct word word = {.count = 1, .number = {n->config.node.rank + 1}};
+    n->rc = rendezvous_agree(n->rendezvous, &meeting, &word);
+    snprintf(n->error, sizeof n->error, "%g", word.number[0]);
+    return NULL;
+}
+
+TEST(view, sum_has_what_a_lost_member_said_only_if_that_was_released)
+{
+    struct node n[3];
+    const struct word more = {.count = 1, .number = {100}};
+    int fd = form_with_peer(n, 3);
+    peer_arrives(fd, "sum", 0, &more);
+    nodes_do(n, 2, sum_ranks);
+    nodes_check(n, 2, 0, "103");
+    peer_arrives(fd, "sum", 0, &more);
+    close(fd);
+    expect_views(n, 2, 1, 2);
+    nodes_do(n, 2, sum_ranks);
+    nodes_check(n, 2, 0, "3");
+    say_repaired(n, 2, -1, 1);
+    nodes_leave(n, 2);
+}
+
+/* Nor the name of a barrier to which nobody else has come. */
+TEST(view, barrier_may_be_another_after_the_only_one_who_waited_there_is_lost)
+{
+    struct node n[3];
+    int fd = form_with_peer(n, 3);
+    peer_arrives(fd, "another", MESSAGE_NEEDS_ALL, &(struct word){.rc = -EIO});
+    close(fd);
+    expect_views(n, 2, 1, 2);
+    nodes_meet(n, 2);
+    say_repaired(n, 2, -1, 1);
+    nodes_leave(n, 2);
+}
+
+static void *meet_first(void *argument)
+{
+    struct node *n = argument;
+    n->rc = nodes_barrier(n->rendezvous, "first", true);
+    return NULL;
+}
+
+static void *meet_second(void *argument)
+{
+    struct node *n = argument;
+    n->rc = nodes_barrier(n->rendezvous, "second", false);
+    return NULL;
+}
+
+static int is_back; /* atomic */
+
+static void *come_back(void *argument)
+{
+    struct node *n = argument;
+    n->rc = rendezvous_present(n->rendezvous);
+    __atomic_store_n(&is_back, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void check_all(struct node *n, int size, void *(*call)(void *), int rc)
+{
+    nodes_do(n, size, call);
+    for (int rank = 0; rank < size; rank++) CHECK_EQ(n[rank].rc, rc);
+}
+
+/* A node that is absent does not come back before all of it is over. */
+TEST(view, two_barriers_repeat_if_a_member_is_lost_between_them)
+{
+    struct node n[4];
+    int fd = form_with_peer(n, 4);
+    rendezvous_absent(n[2].rendezvous);
+    peer_arrives(fd, "first", MESSAGE_GOES_ON, &(struct word){.rc = 0});
+    check_all(n, 2, meet_first, 0);
+    peer_is_released(fd);
+    node_start(&n[2], come_back);
+    close(fd);
+    expect_views(n, 3, 1, 3);
+    say_repaired(n, 3, -1, 1);
+    check_all(n, 2, meet_second, MEETING_REPEATS);
+    sleep_s(0.005); /* for a mistake to show */
+    CHECK_EQ(__atomic_load_n(&is_back, __ATOMIC_SEQ_CST), 0);
+    check_all(n, 2, meet_first, 0);
+    check_all(n, 2, meet_second, 0);
+    node_finish(&n[2]);
+    CHECK_EQ(n[2].rc, 0);
+    nodes_meet(n, 3);
+    nodes_leave(n, 3);
+    nodes_check_unharmed(n, 3);
+}
+
+/* ---- nonsense ---- */
+
+/* What a member says of its repair when there is none, or of another, or twice. */
+TEST(view, member_that_says_nonsense_of_its_repair_is_lost)
+{
+    for (unsigned said = 0; said < 3; said++) {
+        struct node n[4];
+        int fd = form_with_peer(n, 4);
+        unsigned view = 1;
+        if (said > 0) {
+            unsigned char data[TEXT_BYTES];
+            lose(&n[2]);
+            expect_views(n, 2, 1, 2);
+            peer_hear(fd, MESSAGE_VIEW, data, sizeof data);
+            say_repaired(n, 2, -1, 1);
+            nodes_start_but(n, 2, -1, node_meet); /* rank 0 has heard that then */
+            peer_arrives(fd, "barrier", 0, &(struct word){.rc = 0});
+            nodes_finish(n, 2);
+            nodes_check(n, 2, 0, "");
+            view = 2;
+        }
+        for (unsigned i = 0; i < 1 + (said == 2); i++) {
+            struct message *m = message_new(MESSAGE_REPAIRED);
+            message_put_u32(m, said == 1 ? 7 : 1);
+            peer_say_message(fd, m);
+        }
+        int left = said ? 2 : 3;
+        if (said == 1) { /* it was not through */
+            for (int rank = 0; rank < left; rank++)
+                node_expect_loss(&n[rank], 3, "sent a message that makes no sense");
+        } else {
+            for (int rank = 0; rank < left; rank++)
+                node_expect_view(&n[rank], view, 3, "sent a message that makes no sense");
+            say_repaired(n, left, -1, view);
+        }
+        close(fd);
+        nodes_start_but(n, left, -1, node_leave);
+        nodes_finish(n, left);
+    }
+}
+
+static void say_view(int fd, unsigned number, unsigned lost)
+{
+    struct message *m = message_new(MESSAGE_VIEW);
+    message_put_u32(m, number);
+    message_put_u32(m, lost);
+    message_put_text(m, "left");
+    peer_say_message(fd, m);
+}
+
+static void say_start(int fd)
+{
+    unsigned char proof[SECRET_PROOF_BYTES] = {0};
+    peer_say_message(fd, peer_welcome(proof));
+    struct message *m = message_new(MESSAGE_START);
+    message_put_u64(m, 1);
+    message_put_u32(m, 1);
+    message_put_u32(m, 10000);
+    message_put_u32(m, 3);
+    for (int rank = 0; rank < 3; rank++) {
+        message_put_text(m, "127.0.0.1:9");
+        message_put_u32(m, 1);
+    }
+    peer_say_message(fd, m);
+}
+
+/* Rank 0 says what it cannot: a number that is not the next one, a rank that is not there, that was
+ * lost before, this node's or its own; or all of it to one that does not survive anything. */
+TEST(view, view_that_cannot_be_is_no_message_of_rank_0)
+{
+    static const unsigned said[][2] = {{2, 2}, {1, 3}, {2, 2}, {1, 1}, {1, 0}, {1, 2}};
+    enum { CASES = sizeof said / sizeof *said, AGAIN = 2, ENDS = CASES - 1 };
+    for (unsigned i = 0; i < CASES; i++) {
+        struct node n;
+        node_init(&n, 1, 3, nodes_address());
+        n.config.survives = i != ENDS;
+        struct impostor rank_0 = impostor_meet(&n);
+        say_start(rank_0.fd);
+        node_finish(&n);
+        nodes_check(&n, 1, 0, "");
+        if (i == AGAIN) {
+            say_view(rank_0.fd, 1, 2);
+            node_expect_view(&n, 1, 2, "left");
+            rendezvous_repaired(n.rendezvous, 1);
+        }
+        say_view(rank_0.fd, said[i][0], said[i][1]);
+        node_expect_loss(&n, 0, "sent a message that makes no sense");
+        node_leave(&n);
+        impostor_close(&rank_0);
+    }
+}
