@@ -22,13 +22,13 @@ static void put(struct shard *s, struct row_ref ref, uint64_t term, uint64_t ver
 }
 
 /* Space for the values of a save; with `length` 0 it says: forget yours. NULL: no link. */
-static float *say_save(struct shard *s, struct row_ref ref, unsigned to, uint64_t term,
-                       uint64_t version, uint32_t length)
+static float *say_save(struct shard *s, struct row_ref ref, unsigned owner, unsigned to,
+                       uint64_t term, uint64_t version, uint32_t length)
 {
     struct wire_entry *e = shard_entry(
         s, to,
         (struct wire_entry){.operation = WIRE_SAVE,
-                            .owner = (uint16_t)s->rank,
+                            .owner = (uint16_t)owner,
                             .origin = (uint16_t)s->rank,
                             .length = length,
                             .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
@@ -103,7 +103,7 @@ static void forget(struct shard *s, unsigned peer, const struct given *g)
     if (row_ref_home(ref) != s->rank) {
         if (is_kept(s, g)) drop(s, ref);
     } else if (heir != peer) {
-        say_save(s, ref, heir, g->term, 0, 0);
+        say_save(s, ref, peer, heir, g->term, 0, 0);
     }
 }
 
@@ -143,8 +143,8 @@ static size_t save(struct shard *s, uint64_t index)
     directory_word w = row_word(ref);
     if (!row_word_is_written(ref, w)) return 0;
     unsigned to = guardian(s, ref);
-    float *values =
-        say_save(s, ref, to, s->records.state[index].term, v->sweep, ref.partition->stored);
+    float *values = say_save(s, ref, s->rank, to, s->records.state[index].term, v->sweep,
+                             ref.partition->stored);
     if (!values) return 0;
     row_read_version(ref, values, &w);
     v->peer[to].has_some = true;
@@ -270,7 +270,7 @@ static void hand_over(struct shard *s, const struct given *g)
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
     if (!is_kept(s, g) || home == s->rank) return;
-    float *values = say_save(s, ref, home, g->term, 0, ref.partition->stored);
+    float *values = say_save(s, ref, s->losses->lost, home, g->term, 0, ref.partition->stored);
     if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);
     drop(s, ref);
 }
