@@ -5,6 +5,7 @@
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
+#include "protocol/loss.h"
 #include "protocol/saves.h"
 
 #include <stdlib.h>
@@ -251,7 +252,9 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *r
                  const directory_word *then, enum key_event_why why)
 {
     struct key_state *state = &s->records.state[ref.index];
-    uint64_t term = state->term + 1;
+    /* It may have had other terms before a loss, of which its heir has not heard. */
+    uint64_t first = s->losses ? loss_term(s->losses) : 0;
+    uint64_t term = (state->term > 0 ? state->term : first) + 1;
     shard_event(s, ref.index, request->origin, EVENT_GAVE, why, term);
     state->term = 0;
     directory_word next = directory_elsewhere(request->origin, term);

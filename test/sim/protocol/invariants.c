@@ -26,7 +26,7 @@ struct key_history {
     unsigned terms[VIEWS_MAX]; /* known of each view */
     /* by nodes as their workers said; what was ever taken back */
     bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
-    bool was_kept;             /* by a node: then it stays, and a localize moves nothing */
+    bool was_kept; /* by a node: then it stays, and a localize moves nothing */
     uint16_t owner[VIEWS_MAX][TERMS_MAX]; /* of every term */
     directory_word *word[PLATFORM_NODES_MAX];
     uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
@@ -142,7 +142,6 @@ static void note_owner(struct key_history *k, uint64_t term, unsigned owner)
     k->term = term;
 }
 
-
 /* Nobody had the row any more: its home has it now, or says who does. */
 static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t term)
 {
@@ -150,8 +149,9 @@ static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t te
     uint64_t first = (uint64_t)platform_view(home, shard_of(key)) << VIEW_TERM_BITS;
     bool is_home = home == home_at(home, key) || platform_is_lost(home_at(home, key));
     if (!k->is_lost || !is_home || (term && term != first))
-        report_fail(key, "node %u has it, or says that node %u has, in term %" PRIu64
-                         ": it was node %d's in term %" PRIu64,
+        report_fail(key,
+                    "node %u has it, or says that node %u has, in term %" PRIu64
+                    ": it was node %d's in term %" PRIu64,
                     home, owner, term, owner_of_term(k, k->term), k->term);
     else if (term && k->terms[term >> VIEW_TERM_BITS])
         report_fail(key, "node %u decides in view %u about what has an owner", home,
@@ -226,6 +226,7 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
         begin_anew(e->key, from, from, e->term - 1);
         owner = (int)from;
     }
+    if (k->term == 0) goes_on_in_view(e->key, from, e->term - 1);
     if (e->term != k->term + 1)
         report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,
                     from, e->term, k->term);
@@ -251,6 +252,13 @@ static bool is_about_a_key(const struct wire_entry *e)
     return wire_rules[e->operation].route != WIRE_OF_SHARD;
 }
 
+/* Does it say who has the row? A save of who does not own it is of a time before. */
+static bool is_claim(unsigned from, const struct wire_entry *e)
+{
+    if (e->operation == WIRE_SAVE) return e->owner == from;
+    return e->operation != WIRE_HELD && e->operation != WIRE_OFFER;
+}
+
 static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     report_sent(shard, from, to, e);
@@ -259,7 +267,7 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
         world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
-    else if (e->operation != WIRE_HELD && e->operation != WIRE_OFFER)
+    else if (is_claim(from, e))
         check_claim(e->key, e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
@@ -276,7 +284,9 @@ static void dropped(unsigned shard, unsigned from, unsigned to, const struct wir
 {
     (void)shard;
     if (!is_about_a_key(e)) return;
-    if (e->operation == WIRE_ROW && (!platform_is_lost(from) || owner_of_term(&world.key[e->key], e->term) == (int)to)) lose_row(e->key);
+    if (e->operation == WIRE_ROW &&
+        (!platform_is_lost(from) || owner_of_term(&world.key[e->key], e->term) == (int)to))
+        lose_row(e->key);
     if (platform_is_lost(from) && is_answer_to_write(to, e)) journal_key(e->key)->is_vague = true;
 }
 
@@ -538,7 +548,8 @@ static void check_fresh(locus_key key, unsigned node)
     directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
     float row[CONTENT_CAPACITY];
     struct content c;
-    if (gate == 0 || j->has_sets || j->is_vague || !row_ref_is_held(row_ref_at(node, key), w)) return;
+    if (gate == 0 || j->has_sets || j->is_vague || !row_ref_is_held(row_ref_at(node, key), w))
+        return;
     if (!read_main(node, key, row) || content_read(row, j->layout, &c)) return;
     const char *wrong = journal_check_fresh(key, gate, &c);
     if (wrong)

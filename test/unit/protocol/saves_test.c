@@ -238,3 +238,191 @@ TEST(saves, what_was_saved_survives_a_loss_at_any_time)
         world_free(&c.w);
     }
 }
+
+/* ---- one rule each ---- */
+
+static struct world *survivors(enum locus_technique technique, unsigned nodes)
+{
+    return world_open(
+        (struct world_config){.technique = technique, .nodes = nodes, .survives = true});
+}
+
+static float saved_at(struct world *w, unsigned node, locus_key key)
+{
+    const float *row = saves_row(&w->node[node].shard, world_ref(w, node, key));
+    return row ? row[0] : -1;
+}
+
+static void sweep_all(struct world *w)
+{
+    world_pass(w, 4, SAVES_PAUSE_NS);
+}
+
+static unsigned heir_of(struct world *w, unsigned home, locus_key key)
+{
+    return loss_heir(w->node[home].shard.losses, world_ref(w, home, key));
+}
+
+/* Where the home owns the row, the heir has its save; elsewhere the home has. */
+TEST(saves, guardian_is_the_home_or_who_would_inherit_from_it)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
+    locus_key key = world_key(w, 1);
+    unsigned heir = heir_of(w, 1, key), other = heir == 0 ? 2 : 0;
+    world_run(w, 1, REQUEST_SET, key, 7);
+    CHECK(saved_at(w, heir, key) == -1);
+    sweep_all(w);
+    for (unsigned n = 0; n < 4; n++) CHECK(saved_at(w, n, key) == (n == heir ? 7 : -1));
+    world_run(w, other, REQUEST_LOCALIZE, key, 0);
+    CHECK(saved_at(w, 1, key) == 7); /* kept */
+    world_run(w, other, REQUEST_SET, key, 8);
+    sweep_all(w);
+    for (unsigned n = 0; n < 4; n++) CHECK(saved_at(w, n, key) == (n == 1 ? 8 : -1));
+    world_lose(w, 1);
+    for (unsigned n = 0; n < 4; n++)
+        if (n != 1) repair_begin(&w->node[n].shard, 1, 1);
+    world_pass(w, 10, 1);
+    for (unsigned n = 0; n < 4; n++)
+        if (n != 1) CHECK_EQ(row_ref_home(world_ref(w, n, key)), heir);
+}
+
+TEST(saves, sweep_says_what_changed_since_the_last_and_no_more)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 2);
+    const struct shard_counters *c = &w->node[0].shard.counters;
+    locus_key key = world_key(w, 0);
+    struct row_ref ref = world_ref(w, 0, key);
+    for (int i = 0; i < 3; i++) CHECK_EQ(row_add(ref, world_ones), 0); /* a first one, and others */
+    sweep_all(w);
+    CHECK_EQ(c->saves, 1);
+    CHECK(!row_is_dirty(ref));
+    CHECK_EQ(c->saved_bytes, wire_entry_bytes(WORLD_LENGTH));
+    CHECK_EQ(row_add(ref, world_ones), 0);
+    CHECK(!dirty_set_is_empty(w->node[0].shard.dirty));
+    world_pass(w, 4, WORLD_MS);
+    CHECK(dirty_set_is_empty(w->node[0].shard.dirty));
+    CHECK_EQ(row_add(ref, world_ones), 0);
+    CHECK(dirty_set_is_empty(w->node[0].shard.dirty)); /* it is known */
+    sweep_all(w);
+    CHECK_EQ(c->saves, 2);
+    CHECK(saved_at(w, 1, key) == 5);
+    uint64_t sweeps = c->sweeps;
+    sweep_all(w);
+    CHECK_EQ(c->sweeps, sweeps);
+}
+
+/* Node 2 got the row from node 1 and gave it to its home, node 0, where it has not arrived: a sweep
+ * of node 2 must not let node 1 forget it. */
+TEST(saves, giver_keeps_a_row_that_was_passed_on_until_it_has_been_received)
+{
+    static struct call c;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key key = world_key(w, 0);
+    world_run(w, 1, REQUEST_LOCALIZE, key, 0);
+    world_run(w, 1, REQUEST_SET, key, 7);
+    world_run(w, 2, REQUEST_LOCALIZE, key, 0);
+    world_ask(w, &c, 0, 0, REQUEST_LOCALIZE, key, 0);
+    world_travel(w, "02");
+    w->now_ns += SAVES_PAUSE_NS;
+    world_turn(w, 2);
+    for (int i = 0; i < 3; i++)
+        for (const char *why; world_deliver(w, 2, 1, &why) || world_deliver(w, 1, 2, &why);)
+            CHECK(!why);
+    world_turn(w, 2);
+    CHECK(saved_at(w, 1, key) == 7);
+    world_lose(w, 2);
+    for (unsigned n = 0; n < 2; n++) repair_begin(&w->node[n].shard, 1, 2);
+    sweep_all(w);
+    CHECK_EQ(value_of(w, key), 7);
+    CHECK_EQ(w->node[1].shard.counters.rows_kept, 1);
+}
+
+TEST(saves, loss_is_repaired_for_the_platform_when_all_is_saved_again)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
+    locus_key key = world_key(w, 0);
+    unsigned heir = heir_of(w, 0, key), other = 3 - heir;
+    CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), 0);
+    sweep_all(w);
+    world_lose(w, heir);
+    repair_begin(&w->node[0].shard, 1, heir);
+    repair_begin(&w->node[other].shard, 1, heir);
+    while (!repair_is_over(&w->node[0].shard)) {
+        CHECK_EQ(w->node[0].repaired, 0);
+        world_deliver_all(w);
+        world_turn(w, other);
+        world_turn(w, 0);
+    }
+    while (w->node[0].shard.counters.saves < 2) world_turn(w, 0);
+    CHECK_EQ(w->node[0].repaired, 0); /* said, and not acknowledged */
+    world_pass(w, 2, 1);
+    CHECK_EQ(w->node[0].repaired, 1);
+    CHECK(saved_at(w, other, key) == 1);
+}
+
+/* The later one wins: by its term, and of the same term by its version; and no row that is here. */
+TEST(saves, later_save_stays_in_whatever_order_they_come)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key key = world_key(w, 0);
+    static const struct {
+        uint64_t term, version;
+        uint32_t length;
+        bool stays;
+    } saves[] = {{2, 5, WORLD_LENGTH, true},
+                 {1, 9, WORLD_LENGTH, false},
+                 {2, 4, WORLD_LENGTH, false},
+                 {2, 6, WORLD_LENGTH, true},
+                 {2, 0, 0, false},
+                 {3, 0, WORLD_LENGTH, true},
+                 {3, 0, 0, false},
+                 {4, 0, 0, true}};
+    const struct saved *of = &saves_of(w, 1)->of[world_ref(w, 1, key).index];
+    for (size_t i = 0; i < sizeof saves / sizeof *saves; i++) {
+        struct saved before = *of;
+        const struct wire_entry e = {.operation = WIRE_SAVE,
+                                     .owner = 2,
+                                     .origin = 2,
+                                     .key = key,
+                                     .length = saves[i].length,
+                                     .term = saves[i].term,
+                                     .version = saves[i].version};
+        CHECK(world_receive(w, 1, 2, e) == NULL);
+        bool is_new = of->term != before.term || of->version != before.version;
+        CHECK_EQ(is_new, saves[i].stays);
+        if (is_new) CHECK_EQ(of->place > 0, saves[i].length > 0);
+    }
+    CHECK(world_receive(w, 0, 2,
+                        (struct wire_entry){.operation = WIRE_SAVE,
+                                            .owner = 2,
+                                            .origin = 2,
+                                            .key = key,
+                                            .length = WORLD_LENGTH,
+                                            .term = 1,
+                                            .version = 1}) == NULL);
+    CHECK(saved_at(w, 0, key) == -1);
+}
+
+TEST(saves, what_cannot_be_is_refused)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    CLOSED_BY(world_free) struct world *mortal = world_new(LOCUS_RELOCATE, 3);
+    locus_key key = world_key(w, 0);
+    const struct wire_entry save = {.operation = WIRE_SAVE,
+                                    .owner = 2,
+                                    .origin = 2,
+                                    .key = key,
+                                    .length = WORLD_LENGTH,
+                                    .version = UINT64_C(1) << 32};
+    struct wire_entry saved = {.operation = WIRE_SAVED, .owner = 2, .origin = 2, .clock = 1};
+    CHECK(world_receive(mortal, 1, 2, save) != NULL);
+    CHECK(world_receive(mortal, 1, 2, saved) != NULL);
+    CHECK(world_receive(w, 1, 2, save) != NULL);
+    CHECK(world_receive(w, 1, 2, saved) != NULL); /* nothing was given */
+    saved.clock = -1;
+    CHECK(world_receive(w, 1, 2, saved) != NULL);
+    saved.clock = 0;
+    CHECK(world_receive(w, 1, 2, saved) == NULL);
+    saved.flags = WIRE_END; /* nothing was said */
+    CHECK(world_receive(w, 1, 2, saved) != NULL);
+}
