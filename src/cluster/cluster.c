@@ -150,12 +150,11 @@ static void report_repair(struct cluster *c)
     uint64_t from_replicas = all.rows_from_replicas - c->view.from_replicas;
     uint64_t from_saves = all.rows_from_saves - c->view.from_saves;
     uint64_t zeros = all.rows_lost - c->view.zeros;
-    fprintf(
-        stderr,
-        "locus: %s; node %d goes on, and has saved its rows anew after %.3f s: of the lost rows "
-        "whose home it is now, %" PRIu64 " have the values of a replica, %" PRIu64
-        " those of a save, and %" PRIu64 " are zeros\n",
-        c->view.loss, c->rank, seconds, from_replicas, from_saves, zeros);
+    fprintf(stderr,
+            "locus: %s; node %d goes on after %.3f s, its rows saved anew: of the lost rows whose "
+            "home it is now, %" PRIu64 " have the values of a replica, %" PRIu64
+            " those of a save, and %" PRIu64 " are zeros\n",
+            c->view.loss, c->rank, seconds, from_replicas, from_saves, zeros);
     c->view.from_replicas = all.rows_from_replicas;
     c->view.from_saves = all.rows_from_saves;
     c->view.zeros = all.rows_lost;
