@@ -26,7 +26,8 @@ struct share { /* of the worker `me` of `all`: it has rows of its own; columns a
 
 static void check(int rc)
 {
-    if (rc) exit((puts(locus_error()), 1));
+    /* 2: `locus run --restarts` does not try it again */
+    if (rc) exit((puts(locus_error()), rc == -EINVAL || rc == -EBADMSG ? 2 : 1));
 }
 
 /* Draws a cell, the same ones in each epoch. The n-th is trained when the worker's clock is n. */

@@ -493,7 +493,7 @@ typedef bool locus_fill(void *context, locus_loader *, void *portion);
 LOCUS_API int locus_feed_open(locus_worker *w, locus_fill *fill, void *context, void **portions,
                               size_t depth, locus_feed **out);
 /* Gives the portion before back, and waits for the next one; NULL after the last, and for a feed
- * that cannot be used: locus_error() says why. By the worker's thread. */
+ * that is closed, which is a fault of the program. By the worker's thread. */
 LOCUS_API void *locus_feed_next(locus_feed *);
 /* Ends the thread, wherever it is, and waits until it has prepared its portion. By the worker's
  * thread, before the worker closes. NULL is allowed: 0. -EPERM: in a child that was forked. */

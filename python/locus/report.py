@@ -474,6 +474,8 @@ def advice(run: Run) -> Iterator[str]:
             remedy = "no intent named them: signal intent for all keys of a step"  # fewer may be samples, which nobody can name
         elif 2 * late >= remote or late >= n.total("waits"):  # one late key makes a call of many wait
             remedy = f"the intents for them came too late: {ahead}has each thread a core?"
+        elif waited >= .125 and late:
+            remedy = "intents for some of them came too late, others no intent named: samples, an evaluation? has each thread a core?"
         else:
             continue
         yield (f"node {rank}: {100 * remote / max(keys, 1):.2g} % of {_show(keys)} keys were at other nodes, and workers waited "

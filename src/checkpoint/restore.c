@@ -124,7 +124,8 @@ static int find_table(const struct restore *r, const struct manifest_table *t, u
         *number = i;
         return compare_table(r, &k->table[i], t);
     }
-    return error_set(-EINVAL, "table \"%s\" of %s is none of this cluster's", t->name, r->path);
+    return error_set(-EINVAL, "%s has a table \"%s\", which is none of this job's", r->path,
+                     t->name);
 }
 
 static int compare_tables(struct restore *r)

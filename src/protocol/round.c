@@ -252,7 +252,8 @@ static bool is_flushed(const struct shard *s, enum request_kind kind)
 {
     bool updates_alone = kind == REQUEST_FLUSH_UPDATES;
     if (dirty_rows_wait(s)) return false;
-    if (s->replicas->awaited > 0 || s->replicas->orphans > 0) return false;
+    if (s->replicas->awaited > 0) return false;
+    if (s->replicas->orphans > 0) return false;
     if (!updates_alone && !replica_are_exact(s)) return false;
     for (unsigned peer = 0; peer < s->nodes; peer++) {
         const struct peer_backlog *b = &s->backlog->peer[peer];

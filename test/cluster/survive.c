@@ -37,6 +37,7 @@ struct shared {
     /* atomic: before the loss a node that is not to be lost has had it while all rested */
     int is_at_another[KEYS];
     int must_end; /* atomic */
+    bool is_tcp_only;
     /* in which the lost node ends while all others quiesce; 0: at any time */
     int last_phase, quiescing;      /* atomic: workers of others that do */
     char folder[FOLDER_PATH_BYTES]; /* of checkpoints; "": none */
@@ -301,7 +302,7 @@ ROLE(survive_node)
     n.team.tables = &table;
     n.team.table_count = 1;
     n.team.technique = (enum locus_technique)technique;
-    n.team.lab = "survives=1";
+    n.team.lab = n.shared->is_tcp_only ? "survives=1,tcp" : "survives=1";
     n.team.shared = &n;
     FILE *before = stderr;
     stderr = open_memstream(&said, &bytes); /* test_fail() does not use it */
@@ -325,7 +326,7 @@ struct scenario {
     unsigned lost;
     double when_s; /* after all are ready */
     int last_phase;
-    bool saves;
+    bool saves, is_tcp_only;
     /* filled in */
     struct child child[NODES_MAX];
     struct shared *shared;
@@ -351,6 +352,7 @@ static void start(struct scenario *s)
     s->shared = mmap(NULL, sizeof *s->shared, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
     CHECK(s->shared != MAP_FAILED);
     s->shared->last_phase = s->last_phase;
+    s->shared->is_tcp_only = s->is_tcp_only;
     if (s->saves) folder_new(s->shared->folder);
     if (is_cut) cables_lay(&s->cables, s->nodes);
     for (int i = 0; i < s->nodes; i++)
@@ -447,7 +449,8 @@ TEST(survive, node_is_killed_at_any_moment)
         struct scenario s = {.nodes = nodes,
                              .technique = techniques[i % 3],
                              .lost = 1u << (1 + (unsigned)rand_r(&seed) % ((unsigned)nodes - 1)),
-                             .when_s = (double)(rand_r(&seed) % 1000) * 4e-4};
+                             .when_s = (double)(rand_r(&seed) % 1000) * 4e-4,
+                             .is_tcp_only = rand_r(&seed) % 2};
         lose(&s);
     }
 }

@@ -213,7 +213,7 @@ class Report(nodes.TestCase):
                 ("", {"remote": 7000, "waits_s": 1.0}), ("no intent named them", {"remote": 8000, "waits_s": 3.0}),
                 ("", {"remote": 7000, "waits_s": 3.0}), ("came too late", {"remote": 7000, "waits_s": 3.0, "late": 4000}),
                 ("came too late", {"remote": 7000, "waits_s": 3.0, "late": 1000}),  # as many as there were waits
-                ("", {"remote": 7000, "waits_s": 3.0, "late": 999}), ("no intent named them", {"late": 24999}),
+                ("others no intent named", {"remote": 7000, "waits_s": 3.0, "late": 999}), ("no intent named them", {"late": 24999}),
                 ("", {"remote": 7000, "waits_s": 3.0, "waits": 31}), ("", {"local": 100, "remote": 100, "waits": 4}),
                 ("", {"local": 150000, "waits_s": 1.0}), ("no intent was signaled", {"local": 150000, "waits_s": 1.0, "signaled": 0}),
                 ("", {"technique": "static"})]:

@@ -11,7 +11,7 @@ enum { TERMS_MAX = 64, VIEWS = 2, VIEW_TERM_BITS = 30 };
 
 struct sight {
     unsigned owners, rows;
-    float sum[CAPACITY];  /* main copy and updates under way */
+    float sum[CAPACITY];         /* main copy and updates under way */
     int owner[VIEWS][TERMS_MAX]; /* by whatever knows one, -1: nobody does */
     uint64_t term;               /* the highest */
     unsigned hops;
@@ -302,7 +302,8 @@ static const char *check_copies(void)
     for (unsigned n = 0; n < nodes(); n++) {
         if (is_lost(n) || !is_here(n)) continue;
         read_row(n, main);
-        if (!may_move() && !world_state.has_lost && location_of(&world_state.node[n].shard, row_ref_at(n)).term > 0)
+        if (!may_move() && !world_state.has_lost &&
+            location_of(&world_state.node[n].shard, row_ref_at(n)).term > 0)
             return "at rest a row has moved for who keeps it";
     }
     for (unsigned n = 0; n < nodes(); n++) {
@@ -334,9 +335,10 @@ static bool knows_lost(unsigned node)
     const struct shard *s = &world_state.node[node].shard;
     const struct record *r = record_of(node);
     unsigned lost = world_scenario.loses - 1;
-    return location_of(s, row_ref_at(node)).owner == lost || row_ref_home(row_ref_at(node)) == lost ||
-           s->backlog->peer[lost].is_under_way || s->replicas->source[lost].replicas ||
-           s->asked_bytes[lost] || (r && holder_find(r, lost));
+    return location_of(s, row_ref_at(node)).owner == lost ||
+           row_ref_home(row_ref_at(node)) == lost || s->backlog->peer[lost].is_under_way ||
+           s->replicas->source[lost].replicas || s->asked_bytes[lost] ||
+           (r && holder_find(r, lost));
 }
 
 static const char *check_rest(const struct sight *s)
@@ -376,7 +378,9 @@ const char *world_check(bool at_rest)
     bool may_lack = is_repairing() && world_state.row_is_lost;
     if (s.owners + s.rows > 1 || (s.owners + s.rows == 0 && !may_lack))
         return "not one owner, or one row under way";
-    if (s.hops > nodes() + (s.term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1)) + TERMS_MAX * world_state.has_lost) return "a request goes round";
+    if (s.hops > nodes() + (s.term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1)) +
+                     TERMS_MAX * world_state.has_lost)
+        return "a request goes round";
     const char *wrong = check_updates(&s);
     if (!wrong) wrong = check_own();
     if (!wrong) wrong = check_clocks();

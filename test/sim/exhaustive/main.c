@@ -11,7 +11,8 @@
  *   exhaustive [--technique NAME] --calls N
  *                                 all of N operations
  *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their
- *                                 nodes, and their operations; * is asynchronous
+ *                                 nodes, and their operations; * is asynchronous; or
+ *                                 "adaptive lose=1 0:begin 1:push": node 1 is lost at any time
  */
 #include "base/time.h"
 #include "protocol/plan.h"
@@ -90,6 +91,17 @@ static const char *const known[] = {
     "adaptive 1:begin,push,clock,end 0:push,clock,bound,pull", /* and its updates leave with it */
     "adaptive 1:begin,push,clock,bound 0:begin,clock",
     "full_replication 1:push,clock,bound,pull 0:push,clock",
+    /* ---- a node is lost ---- */
+    "lose=1 1:localize,push 2:pull",                 /* with the row */
+    "lose=0 1:localize,push 2:pull",                 /* the home of a row that lives */
+    "lose=1 0:localize 1:localize 2:localize",       /* while all want it */
+    "lose=2 0:localize,push* 1:localize,set",        /* one that passes requests on */
+    "lose=0 1:keep,push 2:localize",                 /* a replica becomes the row */
+    "adaptive lose=1 0:begin,push 2:begin",          /* one that has nothing */
+    "adaptive lose=0 1:begin,push 2:begin",          /* one that knows holders */
+    "adaptive lose=1 0:begin,set 1:begin,push",      /* a holder */
+    "adaptive lose=1 0:begin,end 1:begin,push,push", /* to which the row moves */
+    "replicate lose=0 1:begin,push 2:begin",
     /* ---- */
     "1:push*,pull 1:localize 2:localize 0:localize", /* back before the request that followed it */
 };
@@ -106,6 +118,9 @@ static const char *const known_large[] = {
     "replicate 1:begin,push,end 2:begin,push,pull",
     "adaptive 0:keep,push 1:keep,push 2:begin",
     "full_replication 1:push,pull 2:push,set",
+    "adaptive lose=1 0:begin,push 2:begin,push",
+    "adaptive lose=0 0:begin,push,end 1:begin,push,end",
+    "adaptive lose=2 0:begin,push 1:begin,set,pull",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
     "1:push*,clock 2:localize,clock,bound", /* the clock overtakes a push that is sent on */

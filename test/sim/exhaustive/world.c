@@ -82,8 +82,8 @@ static void open_node(unsigned rank)
         posted_at[rank][w] = &n->posted[w];
         n->progress[w] = w < n->workers ? 0 : INT64_MAX;
     }
-    n->calls = (struct platform){n,             give_entry,    complete_request,
-                                 read_clock_ns, read_clock_ns, note_repaired};
+    n->calls = (struct platform){
+        n, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
     n->plan = (struct node_plan){.store = &world_store[rank],
                                  .technique = technique_of(world_scenario.technique),
                                  .lab.survives = world_scenario.loses > 0,

@@ -24,6 +24,10 @@ struct key_history {
     /* The row was lost with a node, and nobody has repaired that; somebody has another one */
     bool is_lost, has_begun;
     unsigned terms[VIEWS_MAX]; /* known of each view */
+    /* Replicas that were offered for a lost row, 0: not that of this node. */
+    struct {
+        uint64_t term, version;
+    } offer[PLATFORM_NODES_MAX];
     /* by nodes as their workers said; what was ever taken back */
     bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
     bool was_kept; /* by a node: then it stays, and a localize moves nothing */
@@ -120,6 +124,7 @@ static void lose_row(locus_key key)
     if (world.key[key].is_lost) return;
     world.key[key].is_lost = true;
     world.key[key].has_begun = false;
+    memset(world.key[key].offer, 0, sizeof world.key[key].offer);
     world.losses.rows++;
     journal_lose_row(key);
 }
@@ -213,12 +218,25 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
 
 /* ---- entries ---- */
 
+/* A replica becomes the row: the best of those that were offered. */
+static void check_best(const struct wire_entry *e)
+{
+    const struct key_history *k = &world.key[e->key];
+    for (unsigned n = 0; n < world.script->nodes; n++)
+        if (k->offer[n].term > k->offer[e->owner].term ||
+            (k->offer[n].term == k->offer[e->owner].term &&
+             k->offer[n].version > k->offer[e->owner].version))
+            report_fail(e->key, "the replica of node %u becomes the row, that of node %u is newer",
+                        e->owner, n);
+}
+
 static void row_leaves(unsigned from, const struct wire_entry *e)
 {
     struct key_history *k = &world.key[e->key];
     int owner = owner_of_term(k, k->term);
     if (k->term == 0 && is_home(from, e->key)) owner = (int)from;
-    if (e->flags & WIRE_BEGIN) { /* a replica becomes the row */
+    if (e->flags & WIRE_BEGIN) {
+        check_best(e);
         begin_anew(e->key, from, e->owner, e->term);
         return;
     }
@@ -265,6 +283,10 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     if (platform_is_broken() || platform_is_lost(from) || !is_about_a_key(e)) return;
     if (e->operation == WIRE_SYNC && e->origin == from)
         world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
+    if (e->operation == WIRE_OFFER) {
+        world.key[e->key].offer[from].term = e->term;
+        world.key[e->key].offer[from].version = e->version;
+    }
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
     else if (is_claim(from, e))

@@ -19,8 +19,8 @@ struct cluster {
     struct reactor **reactor; /* [shards] */
     void (*lost)(void *context);
     void *context;
-    bool is_lost; /* it has heard of a loss that ends its calls */
-    bool is_gone; /* it was lost, and the others survive that: they do not wait for it */
+    bool is_lost;            /* it has heard of a loss that ends its calls */
+    bool is_gone;            /* it was lost, and the others survive that: they do not wait for it */
     uint32_t view, repaired; /* losses that the others survive, and those that it has repaired */
     uint64_t view_ns;        /* when it hears of the last one */
     unsigned lost_rank;

@@ -31,7 +31,7 @@ struct journal_event {
     uint64_t called, done; /* JOURNAL_NEVER: not yet */
     /* quiesces that its worker had behind it: a write when done, a read when called */
     unsigned quiesced;
-    bool is_optional; /* it may be in no row: a node was lost */
+    bool is_optional;    /* it may be in no row: a node was lost */
     struct content seen; /* by a read */
 };
 

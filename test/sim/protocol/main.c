@@ -78,18 +78,19 @@ static unsigned script_number(const char *name)
 
 static enum locus_technique technique_for(const char *script, uint64_t seed)
 {
-    return script_number(script) == SURVIVE ? moving[seed % MOVING]
+    return script_number(script) == SURVIVE ? moving[seed / IN_TURN % MOVING]
                                             : techniques[seed / IN_TURN % TECHNIQUES];
 }
 
 static struct run_options options_of(const struct plan *p, uint64_t seed)
 {
-    const char *script = p->script ? p->script : script_names[seed % IN_TURN];
-    return (struct run_options){
-        .seed = seed,
-        .nodes = p->nodes,
-        .script = script,
-        .technique = p->technique ? *p->technique : technique_for(script, seed)};
+    unsigned in_turn = p->deadline_ns ? SCRIPTS : IN_TURN;
+    const char *script = p->script ? p->script : script_names[seed % in_turn];
+    return (struct run_options){.seed = seed,
+                                .nodes = p->nodes,
+                                .script = script,
+                                .technique = p->technique ? *p->technique
+                                                          : technique_for(script, seed)};
 }
 
 static void run_seed(const struct plan *p, uint64_t seed)

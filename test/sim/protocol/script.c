@@ -5,9 +5,9 @@
 const char *script_kind_name(enum script_kind k)
 {
     static const char *const name[] = {
-        "pull",  "push",    "set",     "localize",      "pull_local", "view",  "wait",   "wait_all",
-        "sleep", "barrier", "quiesce", "break", "lose",        "hold",       "stop",  "intent", "clock",
-        "bound", "keep",    "unkeep",  "must be local", "is over", "sample", "reload"};
+        "pull",  "push",    "set",     "localize", "pull_local",    "view",    "wait",   "wait_all",
+        "sleep", "barrier", "quiesce", "break",    "lose",          "hold",    "stop",   "intent",
+        "clock", "bound",   "keep",    "unkeep",   "must be local", "is over", "sample", "reload"};
     return name[k];
 }
 
@@ -429,13 +429,13 @@ static void write_silence(struct script *s, struct dice *d)
 static void write_survive(struct script *s, struct dice *d)
 {
     static void (*const of[])(struct script *, struct dice *) = {
-        write_stress, write_phases, write_intents, write_shared, write_relay, write_circle,
-        write_chain,  write_race,   write_twins,   write_kept,   write_bounds, write_views,
-        write_silence};
+        write_stress, write_phases, write_intents, write_shared, write_relay,
+        write_circle, write_chain,  write_race,    write_twins,  write_kept,
+        write_bounds, write_views,  write_silence};
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     s->survives = true;
     for (unsigned i = 0; i < s->count; i++)
-        if (!is_awaited(&s->step[i]) && dice_below(d, 24) == 0)
+        if (s->step[i].kind == STEP_BREAK || (!is_awaited(&s->step[i]) && dice_below(d, 24) == 0))
             s->step[i] = (struct script_step){
                 .kind = STEP_SAMPLE, .worker = s->step[i].worker, .amount = dice_below(d, 8)};
     for (unsigned n = between(d, 1, s->nodes > 2 ? 2 : 1); n > 0; n--) {
@@ -453,18 +453,17 @@ static const struct {
     void (*write)(struct script *, struct dice *);
     unsigned keys_max;
 } scripts[] = {
-    {"stress", write_stress, 6}, {"phases", write_phases, 6},   {"circle", write_circle, 3},
-    {"chain", write_chain, 3},   {"intents", write_intents, 4}, {"shared", write_shared, 2},
-    {"relay", write_relay, 3},   {"early", write_early, 5},     {"race", write_race, 2},
-    {"twins", write_twins, 2},   {"views", write_views, 8},     {"loss", write_loss, 6},
-    {"kept", write_kept, 3},     {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
+    {"stress", write_stress, 6},   {"phases", write_phases, 6},   {"circle", write_circle, 3},
+    {"chain", write_chain, 3},     {"intents", write_intents, 4}, {"shared", write_shared, 2},
+    {"relay", write_relay, 3},     {"early", write_early, 5},     {"race", write_race, 2},
+    {"twins", write_twins, 2},     {"views", write_views, 8},     {"loss", write_loss, 6},
+    {"kept", write_kept, 3},       {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
     {"survive", write_survive, 6},
 };
 
-const char *const script_names[SCRIPTS] = {"stress", "phases", "intents", "shared", "relay",
-                                           "early",  "circle", "chain",   "race",   "twins",
-                                           "views",  "loss",   "kept",    "bounds", "silence",
-                                           "survive"};
+const char *const script_names[SCRIPTS] = {
+    "stress", "phases", "intents", "shared", "relay", "early",  "circle",  "chain",
+    "race",   "twins",  "views",   "loss",   "kept",  "bounds", "silence", "survive"};
 
 bool script_write(struct script *s, const char *name, unsigned nodes,
                   enum locus_technique technique, struct dice d)
