@@ -75,10 +75,12 @@ static void offer(struct shard *s, struct row_ref ref)
 static void claim(struct shard *s, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
-    if (l.is_replica) offer(s, ref);
-    if (!l.is_here) return;
-    saves_claimed(s, ref);
-    owner_claim(s, ref, loss_home(s, ref), loss_term(s->losses));
+    if (l.is_here) {
+        saves_claimed(s, ref);
+        owner_claim(s, ref, loss_home(s, ref), loss_term(s->losses));
+    } else if (l.is_replica) {
+        offer(s, ref);
+    }
 }
 
 static void claim_held(struct shard *s, struct partition *p)
