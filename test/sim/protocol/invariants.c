@@ -202,6 +202,7 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
         return;
     }
     /* it was given to a node to which there was no link any more */
+    if (known < 0 && platform_is_lost(owner) && k->term == 0) goes_on_in_view(key, node, term - 1);
     if (known < 0 && platform_is_lost(owner) && owner_of_term(k, k->term) == (int)node &&
         term == k->term + 1) {
         note_owner(k, term, owner);
