@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full",
                                          "nups",     "ssp",    "essp",     NULL};
@@ -80,7 +81,7 @@ void settings_options(struct settings *s)
         struct args_option option;
     } all[] = {
         {SETTINGS_EPOCHS, OPTION_COUNT("--epochs", "N", &s->epochs, 0, 1e6, ARGS_NODES,
-                                       "passes over the training data")},
+                                       "passes over the data, which all workers divide")},
         {SETTINGS_EPOCHS,
          OPTION_TEXT(
              "--eval-every", "N[s|k|M]", &s->eval_every, ARGS_NODES,
@@ -202,10 +203,21 @@ static void check_streams(const struct settings *s)
             fail_usage("- would be stdout, where figures go: write another file");
 }
 
+/* What locus-report would refuse after the training. */
+static void check_page(const char *page)
+{
+    static const char *const others[] = {".png", ".svg", ".pdf", ".csv", ".json"};
+    const char *end = page ? strrchr(page, '.') : NULL;
+    for (size_t i = 0; end && i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(end, others[i]) == 0)
+            fail_usage("--report %s: a page is HTML: name it .html", page);
+}
+
 void settings_check(struct settings *s)
 {
     check_technique(s);
     check_streams(s);
+    check_page(s->report);
     rate_parse(&s->rate, s->schedule);
     if (!every_read(&s->evaluates, s->eval_every))
         fail_usage("--eval-every takes a number of epochs, of seconds (30s), or of thousands or "

@@ -54,7 +54,7 @@ static void training_options(struct ctr_options *o)
         OPTION_SECTION("training"),
         OPTION_COUNT("--dim", "N", &o->dim, 1, 1024, ARGS_TASK, "floats of a feature's vector"),
         OPTION_TEXT("--hidden", "N,N...", &o->hidden, ARGS_TASK, "units of the dense layers"),
-        OPTION_COUNT("--batch", "N", &o->batch, 1, 65536, ARGS_TASK, "examples of a step"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 65536, ARGS_TASK, "examples of a worker's step"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
         OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
                     "weight of the squared norm of the features in a batch"),

@@ -68,7 +68,7 @@ static void training_options(struct gnn_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("training"),
-        OPTION_COUNT("--batch", "N", &o->batch, 1, 4096, ARGS_TASK, "nodes of a step"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 4096, ARGS_TASK, "nodes of a worker's step"),
         OPTION_COUNT("--neighbours", "N", &o->neighbours, 0, 1024, ARGS_TASK,
                      "of a node that are drawn in a layer; 0: all"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of the rows' AdaGrad"),

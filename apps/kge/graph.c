@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char form[] = "head TAB relation TAB tail";
@@ -70,13 +69,11 @@ static void count_unknown(struct graph *g, const char *path, enum graph_split sp
              path);
 }
 
-/* A folder of another tool's, a single file, or stdin. */
+/* A folder of another tool's, a single file, stdin, or nothing. */
 static void check_folder(const char *folder)
 {
     char path[PATH_MAX];
-    bool is_stdin = strcmp(folder, "-") == 0;
     graph_file(folder, GRAPH_TRAIN, path);
-    if (!is_stdin && access(folder, F_OK) != 0) return;
     if (access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)) return;
     lines_fail_at(folder, 0, form, "is no folder with train.txt, valid.txt and test.txt in it");
 }

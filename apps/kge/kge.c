@@ -58,7 +58,7 @@ static void own_options(struct options *o)
             "--negatives", "N", &o->negatives, 0, 1e6, ARGS_TASK,
             "sampled subjects, and as many objects, for a batch;\n0: all entities but the answer (1-N scoring, 1vsAll)"),
         settings_sampling(&o->common),
-        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e6, ARGS_TASK, "facts of a step"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e6, ARGS_TASK, "facts of a worker's step"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
         OPTION_CHOICE("--loss", "NAME", &o->loss, losses, ARGS_TASK,
                       "logistic, or softmax over the samples"),

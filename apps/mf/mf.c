@@ -68,7 +68,7 @@ static void training_options(struct mf_options *o)
         OPTION_CHOICE(
             "--visit", "NAME", &o->visit, visits, ARGS_TASK,
             "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"),
-        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e5, ARGS_TASK, "cells of a step"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e5, ARGS_TASK, "cells of a worker's step"),
         OPTION_REAL(
             "--lr", "X", &o->rate, 0, 100, ARGS_TASK,
             "learning rate of AdaGrad; if not given, with --data\ntimes the root of the ratings' standard deviation"),

@@ -59,7 +59,7 @@ static void task_options(struct wv_options *o)
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK,
                     "learning rate; 0: 0.025, with adagrad 0.1"),
         OPTION_COUNT("--batch", "N", &o->batch, 1, 10000, ARGS_TASK,
-                     "words in the middle of a window, of a step"),
+                     "words in the middle of a window, of a worker's step"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }

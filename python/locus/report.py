@@ -56,6 +56,10 @@ class Node:
     def accesses(self) -> float:
         return self.total("local") + self.total("replica") + self.total("remote")
 
+    def workers_s(self) -> float:
+        """Seconds that its workers had, together."""
+        return float(max(1, self.head.get("workers", 1)) * (self.t[-1] - self.t[0])) if len(self.t) else 0.0
+
 
 class Run:
     """A run: its nodes by rank; curves by name, of each node (None: the program) its times and values."""
@@ -191,12 +195,18 @@ def _short(text: str, letters: int) -> str:
 
 
 def _show(value: float, digits: int = 4) -> str:
-    if not math.isfinite(value):
-        return "\u2013"
-    for power, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= power:
-            return f"{value / (1e3 if unit == 'k' else power):.{digits}g}{unit}"
-    return f"{value:.{digits}g}"
+    return _alike([value], digits)[0]
+
+
+def _alike(values: Sequence[float], digits: int = 4) -> List[str]:
+    """Of a column: in one unit, and all with the decimals that one of them needs."""
+    most = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    by, unit = next(((by, unit) for least, by, unit in ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))
+                     if most >= least), (1.0, ""))
+    shown = [f"{v / by:.{digits}g}" for v in values]
+    decimals = max((len(text.partition(".")[2]) for text in shown if "e" not in text), default=0)
+    form = f".{digits}g" if "e-" in "".join(shown) else f".{decimals}f"
+    return [f"{v / by:{form}}{unit}" if math.isfinite(v) else "\u2013" for v in values]
 
 
 # ---- charts ----
@@ -438,14 +448,14 @@ def _table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), kind: str = 
 
 
 def _nodes_table(run: Run) -> str:
-    rows = []
+    rows, keys_of = [], dict(zip(run.nodes, _alike([run.accessed(rank)[0] for rank in run.nodes])))
     for rank in range(min(run.size, NODES_SHOWN)):
         n = run.nodes.get(rank)
         if not n:
             rows.append([str(rank), "its file is not here"])
             continue
         keys, remote = run.accessed(rank)
-        rows.append([str(rank), _show(keys), f"{100 * (1 - remote / keys) if keys else 100:.2f}",
+        rows.append([str(rank), keys_of[rank], f"{100 * (1 - remote / keys) if keys else 100:.2f}",
                      f"{n.total('relocated'):.0f}", f"{n.total('copied'):.0f}", f"{1e-6 * n.total('sent'):.1f}",
                      f"{n.total('cpu_s'):.1f}", f"{n.total('shards_s'):.1f}",
                      f"{1e-6 * max(n.count['resident'], default=0):.0f}",
@@ -461,7 +471,7 @@ def advice(run: Run) -> Iterator[str]:
     ahead = "" if run.program else "signal them more steps ahead; "  # our programs do by themselves
     for rank, n in run.nodes.items():
         keys, remote = run.accessed(rank)
-        waited = n.total("waits_s") / max(1, n.head.get("workers", 1)) / (n.t[-1] - n.t[0]) if len(n.t) > 1 else 0.0
+        waited = n.total("waits_s") / (n.workers_s() or math.inf)
         late, heeds = n.total("late"), n.head.get("technique") in ("adaptive", "relocate", "replicate")
         # Few keys cost little, unless calls wait for them often: a start has some long waits.
         if not heeds or (waited < .125 or n.total("waits") < 32) and remote < max(1024, keys / 8):
@@ -497,7 +507,7 @@ def _when(run: Run) -> str:
 
 def page(run: Run) -> str:
     title = "locus " + re.sub(r"^locus-", "", run.program) if run.program else "locus"
-    sums = [pair for pair in zip(*_columns([_summary("", run)])) if pair[0] not in ("run", "what differs", RATIO)]
+    sums = [pair for pair in _columns([_summary("", run)]) if pair[0] not in ("run", RATIO)]
     body = [f"<h1>{_text(title)}</h1>\n<p class=\"dim\">{_text(_when(run))}</p>\n", _table(sums),
             *(f"<p>{_text(line)}</p>\n" for line in advice(run)), '<div class="charts">\n',
             *_charts(run), "</div>\n", _nodes_table(run), f"<h2>Settings</h2>\n{_table(_settings_rows(run))}"]
@@ -506,7 +516,7 @@ def page(run: Run) -> str:
 
 # ---- several runs ----
 
-RATIO = "ratio to the first"
+RATIO, DIFFERS = "ratio to the first", "what differs"
 FILES = ("--report", "--out", "--checkpoint", "--json")  # differ between runs, and change nothing
 
 
@@ -517,6 +527,7 @@ class Summary(NamedTuple):
     speed_name: str
     cpu_s: float
     shards_s: float  # of that
+    waited: float  # per cent of the workers' time
     remote: float  # per cent, in training; of a program that does not say when it trains, of all
     remote_name: str
     losses: Dict[str, float]  # and whatever else has a curve: the last of each, their mean over nodes
@@ -533,10 +544,11 @@ def _summary(name: str, run: Run) -> Summary:
     trained, remote, remote_name = run.last(TRAINED), run.last(TRAINED_REMOTE), "remote in training, %"
     if not trained:
         trained, remote, remote_name = accesses, sum(node.total("remote") for node in nodes), "remote accesses, %"
+    waited = 100 * sum(n.total("waits_s") for n in nodes) / (sum(n.workers_s() for n in nodes) or NAN)
     losses = {each: run.last(each) / len(of) for each, of in run.curves.items()
               if each not in (TRAINED, TRAINED_REMOTE) and not each.endswith(" a second")}
     return Summary(name, run, speed, rate or "Keys accessed a second", sum(n.total("cpu_s") for n in nodes) or NAN,
-                   sum(n.total("shards_s") for n in nodes), 100 * remote / trained if trained else NAN, remote_name, losses)
+                   sum(n.total("shards_s") for n in nodes), waited, 100 * remote / trained if trained else NAN, remote_name, losses)
 
 
 def _names(prefixes: Sequence[str]) -> List[str]:
@@ -557,22 +569,26 @@ def _each(all_: Sequence[Summary]) -> List[str]:
     return list(dict.fromkeys(name for s in all_ for name in s.losses))
 
 
-def _columns(all_: Sequence[Summary]) -> List[List[str]]:
-    """The head and the rows."""
+def _columns(all_: Sequence[Summary]) -> List[Tuple[str, ...]]:
+    """Each with its head."""
     first, differing = all_[0], _differing([s.run for s in all_])
     speed, remote = (" / ".join(dict.fromkeys(names)) for names in
                      ((s.speed_name for s in all_), (s.remote_name for s in all_)))
-    rows = [["run", "what differs", "nodes", "workers of each", speed, RATIO, "seconds", "processor s", "of these shards",
-             *[f"{name}, last" for name in _each(all_)], remote, "MB sent in all"]]
-    for s in all_:
-        workers = {str(node.head.get("workers")) for node in s.run.nodes.values()} or {s.run.settings.get("--workers", "")}
-        sent = sum(node.total("sent") for node in s.run.nodes.values())
-        rows.append([s.name, ", ".join(f"{name} {s.run.settings.get(name, 'unknown')}" for name in differing),
-                     str(s.run.size or "none"), " / ".join(sorted(workers)), _show(s.speed),
-                     _show(s.speed / first.speed if s.speed_name == first.speed_name and first.speed else NAN, 3),
-                     _show(s.run.seconds()), _show(s.cpu_s), _show(s.shards_s, 3), *[_show(s.losses.get(name, NAN)) for name in _each(all_)],
-                     _show(s.remote, 3), f"{1e-6 * sent:.1f}"])
-    return rows
+    workers = [{str(node.head.get("workers")) for node in s.run.nodes.values()} or {s.run.settings.get("--workers", "")} for s in all_]
+    return [
+        ("run", *(s.name for s in all_)),
+        *[(DIFFERS, *(", ".join(f"{name} {s.run.settings.get(name, 'unknown')}" for name in differing) for s in all_))] * bool(differing),
+        ("nodes", *(str(s.run.size or "none") for s in all_)),
+        ("workers of each", *(" / ".join(sorted(each)) for each in workers)),
+        (speed, *_alike([s.speed for s in all_])),
+        (RATIO, *_alike([s.speed / first.speed if s.speed_name == first.speed_name and first.speed else NAN for s in all_], 3)),
+        ("seconds", *_alike([s.run.seconds() for s in all_])),
+        ("workers waited, %", *_alike([s.waited for s in all_], 3)),
+        ("processor s", *_alike([s.cpu_s for s in all_])),
+        ("of these shards", *_alike([s.shards_s for s in all_], 3)),
+        *((f"{name}, last", *_alike([s.losses.get(name, NAN) for s in all_])) for name in _each(all_)),
+        (remote, *_alike([s.remote for s in all_], 3)),
+        ("MB sent in all", *(f"{1e-6 * sum(node.total('sent') for node in s.run.nodes.values()):.1f}" for s in all_))]
 
 
 def _pictures(all_: Sequence[Summary]) -> List[str]:
@@ -594,21 +610,23 @@ def _pictures(all_: Sequence[Summary]) -> List[str]:
 def comparison(all_: Sequence[Summary]) -> str:
     first, differing = all_[0].run, _differing([s.run for s in all_])
     same = [(name, value) for name, value in first.settings.items() if name not in differing and name not in FILES]
-    head, *rows = _columns(all_)
+    head, *rows = zip(*_columns(all_))
     title = f"{len(all_)} runs of " + ", ".join(dict.fromkeys(s.run.program or "a program" for s in all_))
     body = (f"<h1>{_text(title)}</h1>\n<p class=\"dim\">the first: {_text(_when(first))}</p>\n"
-            f"{_table(rows, head, 'runs numbers')}<div class=\"charts\">\n{''.join(_pictures(all_))}</div>\n"
+            f"{_table(rows, head, 'runs numbers' if differing else 'numbers')}<div class=\"charts\">\n{''.join(_pictures(all_))}</div>\n"
             f"<h2>The same in all</h2>\n{_table(same)}")
     return PAGE % (_text(title), _style(), body)
 
 
 def table(all_: Sequence[Summary]) -> str:
     """For people: as Markdown has it, a blank instead of what would end a cell."""
-    cells = [[re.sub(r"[|\s]+", " ", cell) for cell in row] for row in _columns(all_)]
-    wide = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    cells.insert(1, ["-" * w for w in wide])
-    return "".join("| " + " | ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, wide))) +
-                   " |\n" for row in cells)
+    columns = []
+    for column in _columns(all_):
+        cells = [re.sub(r"[|\s]+", " ", cell) for cell in column]
+        wide = max(map(len, cells))
+        cells.insert(1, "-" * wide)
+        columns.append([cell.ljust(wide) if column[0] in ("run", DIFFERS) else cell.rjust(wide) for cell in cells])
+    return "".join(f"| {' | '.join(row)} |\n" for row in zip(*columns))
 
 
 # ---- the command ----
@@ -616,8 +634,8 @@ def table(all_: Sequence[Summary]) -> str:
 ABOUT = """Makes a page of a run: curves of loss, throughput, where accesses were served, age of replicas, bytes and load
 over time, by node, and the settings. Of several runs: the table and the pictures of their speed, its ratio to the
 first, processor time, loss, and what was remote in training."""
-MORE = """A PREFIX is what LOCUS_REPORT was, or the page that a program's --report named. While a run goes on, or after it
-failed, the page shows it so far.
+MORE = """A PREFIX is what LOCUS_REPORT was, or the page that a program's --report named, with or without
+.html. While a run goes on, or after it failed, the page shows it so far.
 
 for example:
   LOCUS_REPORT=/var/tmp/run locus run -n 4 -- trainer; locus report /var/tmp/run --out page.html
@@ -628,7 +646,14 @@ for example:
 def _prefix(word: str) -> str:
     """Of one of a run's files, or of the page that --report named, too."""
     word = re.sub(r"\.(\d+\.report|run)\.jsonl$", "", word)
-    return next((each for each in (word, word + ".parts") if _ranks(each) or os.path.lexists(each + ".run.jsonl")), word)
+    return next((each for each in (word, word + ".parts", word + ".html.parts")
+                 if _ranks(each) or os.path.lexists(each + ".run.jsonl")), word)
+
+
+def _page_name(word: str) -> str:
+    if re.search(r"\.(png|svg|pdf|csv|json)$", word, re.I):
+        raise argparse.ArgumentTypeError(f"{word}: a page is HTML: name it .html")
+    return word
 
 
 def report(told: argparse.Namespace) -> None:
@@ -645,7 +670,7 @@ def report(told: argparse.Namespace) -> None:
 def main(words: Optional[List[str]] = None) -> int:
     of = parser("report", ABOUT, MORE)
     of.add_argument("prefix", metavar="PREFIX", nargs="+", help="a run's files are PREFIX.RANK.report.jsonl")
-    of.add_argument("--out", metavar="FILE", required=True, help="write the page there, HTML; of several runs the table is printed")
+    of.add_argument("--out", metavar="FILE", required=True, type=_page_name, help="write the page there, HTML; of several runs the table is printed")
     return run_command("report", report, of.parse_args(words))
 
 

@@ -134,7 +134,11 @@ static void find_orphan(struct shard *s, struct record *r)
     holders_remove(r, ref, s->losses->lost);
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
-    if (l.is_replica && may_be_orphan(s, l.owner)) replica_is_orphaned(s, r, loss_home(s, ref));
+    if (!l.is_replica) return;
+    if (may_be_orphan(s, l.owner))
+        replica_is_orphaned(s, r, loss_home(s, ref));
+    else
+        replica_comes_from(s, r, l.owner); /* an orphan of an earlier loss was its home's */
 }
 
 static void came_here(struct shard *s, struct row_ref ref)

@@ -24,8 +24,7 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
     shard_event(s, r->index, owner, EVENT_REPLICATED, WHY_NONE, 0);
 }
 
-/* Its replica does now: an orphan was said to come from its home. */
-static void comes_from(struct shard *s, struct record *r, unsigned owner)
+void replica_comes_from(struct shard *s, struct record *r, unsigned owner)
 {
     struct source *source = &s->replicas->source[owner];
     if (r->source == owner || r->version == 0) return;
@@ -428,7 +427,7 @@ const char *replica_answer(struct shard *s, const struct arrival *a)
     else if (holder && has_update(r))
         bitset_add(&s->replicas->inexact, ref.index);
     if (holder) no_orphan(s, r);
-    if (l.is_replica && holder) comes_from(s, r, e->owner);
+    if (l.is_replica && holder) replica_comes_from(s, r, e->owner);
     if (holder) r->version = e->version;
     /* with relocation alone, who was asked to end is told so; an intent is said once */
     if (!s->technique->rows_follow || holder || r->is_kept) r->registered = holder;
@@ -511,6 +510,7 @@ void replica_sync_is_lost(struct shard *s, struct record *r)
         origin_set_done(s, r, true);
     else if (r->set != REQUEST_NOWHERE && !l.is_replica)
         origin_set_again(s, r);
+    shard_wake(s, r, WOKEN_REPLICA); /* else nothing remembers that it is to be said again */
 }
 
 void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)

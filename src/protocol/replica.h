@@ -93,6 +93,8 @@ void replica_sync_is_lost(struct shard *, struct record *);
 /* The owner of its replica was lost: the key's new home leads to the next one, which counts us when
  * it has heard of us. The replica keeps what nobody was told. */
 void replica_is_orphaned(struct shard *, struct record *, unsigned home);
+/* It counts as the replica of this owner from now on, if there is one. */
+void replica_comes_from(struct shard *, struct record *, unsigned owner);
 
 /* For quiesce. are_exact: if no sync is awaited, and main copies are final: does no replica lack
  * anything or differ by rounding? ask: those that may differ ask for the row; if a sync of the key

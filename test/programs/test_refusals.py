@@ -121,7 +121,7 @@ FILES = [
     ("gnn", "--data /dev/null --labels x", "is not a regular file"),
     ("wv", "--data text --analogies text", "text:1: "),
     ("kge", "--data graph --out no/model --epochs 1", "no: No such file or directory"),
-    ("kge", "--data /no/such", "/no/such/train.txt: No such file"),
+    ("kge", "--data /no/such", "/no/such is no folder with train.txt, valid.txt and test.txt in it"),
     ("kge", "--data - < /dev/null", "stdin is no folder with train.txt, valid.txt and test.txt in it. A line must be"),
     ("kge", "--data graph/train.txt", "graph/train.txt is no folder with train.txt, valid.txt and test.txt in it"),
     ("mf", "--data - < /dev/null", "stdin is empty. A line must be"),

@@ -161,7 +161,7 @@ class Report(nodes.TestCase):
             head = {"node": rank, "nodes": nodes, "technique": "adaptive", "workers": 2, "shards": 1, "tables": "", "command": ""}
             write(f"{rank}.report", {**head, "t": int(1e15)}, *(
                 {"t": int(1e15 + 1e6 * at * seconds), "local": 90 * at, "remote": 70 * at, "cpu_s": 3 * seconds * at,
-                 "shards_s": seconds * at, "sent": 5e6 * at} for at in (0, .5, 1)),
+                 "shards_s": seconds * at, "waits_s": .1 * seconds * at, "sent": 5e6 * at} for at in (0, .5, 1)),
                 point("Accesses in training", .8, 100), point("Remote accesses in training", .8, 10))
 
     def test_of_several_runs_is_a_table_and_pictures(self):
@@ -174,8 +174,10 @@ class Report(nodes.TestCase):
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
         self.assertEqual(dict(zip(rows[0], rows[3])), {
             "run": f"2: {names[1]}", "what differs": "--lr 0.2", "nodes": "2", "workers of each": "2",
-            "Cells trained a second": "2000", "ratio to the first": "2", "seconds": "25", "processor s": "150", "of these shards": "50",
-            "Loss, last": "2.2", "RMSE of the test cells, last": "0.25", "remote in training, %": "10", "MB sent in all": "10.0"})
+            "Cells trained a second": "2000", "ratio to the first": "2", "seconds": "25.00", "workers waited, %": "5", "processor s": "150",
+            "of these shards": "50", "Loss, last": "2.2", "RMSE of the test cells, last": "0.25", "remote in training, %": "10",
+            "MB sent in all": "10.0"})
+        self.assertEqual([row[6] for row in rows[2:]], ["50.00", "25.00", "16.67", "12.50"])  # seconds, as many decimals each
         self.assertIn(f"4: {names[3]}", rows[5])
         page = self.page()
         self.contains("|".join(page.rows), "what differs|nodes", "--epochs|2")
@@ -183,8 +185,19 @@ class Report(nodes.TestCase):
         self.assertEqual({len(points) for title, points in page.panels.items() if title != "Loss"}, {0})  # bars
         self.contains("\n".join(page.texts), "2000  (2x)", "150  (shards 50)")
         self.must(f"{REPORT} {self.at}/one --out {self.at}/page.html")
-        self.contains(self.page().rows, "0|100|90.00|0|0|5.0|150.0|50.0|0|no: it was killed, or still runs")
+        self.contains(self.page().rows, "workers waited, %|5", "0|100|90.00|0|0|5.0|150.0|50.0|0|no: it was killed, or still runs")
         self.contains(page.texts[0], "2: a-l\u2026s-that-goes-on", "3: a-l\u2026s-that-goes-on")
+
+    def test_of_runs_that_do_not_differ_has_no_column_of_that(self):
+        """Whose figures have one unit, too. A run is found by its page's name without .html."""
+        for name, nodes, speed in ("a.html.parts", 1, 9500), ("b.html.parts", 2, 12345):
+            self.write_run(name, nodes, speed, 1, lr="0.1")
+        table = self.must(f"{REPORT} {self.at}/a {self.at}/b --out {self.at}/page.html").splitlines()
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+        self.assertEqual([row[:5] for row in rows if row[0] in "run a b"],
+                         [["run", "nodes", "workers of each", "Cells trained a second", "ratio to the first"],
+                          ["a", "1", "2", "9.50k", "1.0"], ["b", "2", "2", "12.35k", "1.3"]])
+        self.assertNotIn("what differs", "\n".join(self.page().rows))
 
     def test_draws_one_value_and_a_million(self):
         """Of many no peak is lost; of one there is no picture: it is in the table."""
@@ -239,6 +252,8 @@ class Report(nodes.TestCase):
         self.refuses_all("", [
             (f"{REPORT}", 2, "PREFIX"), (f"{REPORT} x", 2, "--out"),
             (f"{REPORT} x --out p --out q", 2, "--out is given twice, and has one value: leave one out"),
+            (f"{REPORT} x --out p.svg", 2, "p.svg: a page is HTML: name it .html"),
+            (f"{MF} --report /no/such/folder/p.PDF", 2, "--report /no/such/folder/p.PDF: a page is HTML: name it .html"),
             (f"{REPORT} /no/such/run --out p", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
             (f"{REPORT} {self.at}/x --out p", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
             (f"{REPORT} {self.at}/y --out p", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),

@@ -241,7 +241,7 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
         begin_anew(e->key, from, e->owner, e->term);
         return;
     }
-    if (owner != (int)from && k->is_lost) { /* its home had it anew, for no time */
+    if (k->is_lost && !k->has_begun) { /* its home had it anew, for no time */
         begin_anew(e->key, from, from, e->term - 1);
         owner = (int)from;
     }

@@ -160,10 +160,10 @@ TEST_WITH(restore, refuses_tables_that_differ, scene, s)
     t[1] = tables[1], t[1].flags = LOCUS_TABLE_ENCODED;
     check_tables(s, t, 2, "table \"items\" has flags 1 here, flags 0 in ");
     t[1] = tables[1], t[1].name = "things";
-    check_tables(s, t, 2, "table \"items\" of ");
+    check_tables(s, t, 2, " has a table \"items\", which is none of this job's");
     t[1] = tables[1];
     check_tables(s, t, 3, "there are 3 tables here, 2 in ");
-    check_tables(s, t, 1, "table \"items\" of ");
+    check_tables(s, t, 1, " has a table \"items\", which is none of this job's");
 }
 
 /* ---- the newest is damaged ---- */
