@@ -13,6 +13,7 @@
 #include "protocol/repair.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
+#include "protocol/saves.h"
 #include "protocol/woken.h"
 #include "store/row.h"
 
@@ -54,7 +55,8 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     if (s->clock &&
         intents_init(s->intents, keys, plan->config.workers, plan->clock, plan->node_keys))
         return -ENOMEM;
-    return records_init(&s->records, keys);
+    if (records_init(&s->records, keys)) return -ENOMEM;
+    return saves_init(s);
 }
 
 size_t shard_memory_max(const struct store *store)
@@ -91,6 +93,7 @@ void shard_fini(struct shard *s)
     mover_fini(&s->mover);
     if (s->intents) intents_fini(s->intents);
     if (s->pacer) pacer_fini(s->pacer);
+    saves_fini(s);
     loss_fini(s);
     round_fini(s);
     replica_fini(s);
@@ -234,8 +237,10 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
         woken_consider(s);
     }
     if (s->intents->workers) turn_intents(s);
-    uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s);
+    uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s),
+             save_ns = saves_turn(s);
     if (idle_ns < due_ns) due_ns = idle_ns;
+    if (save_ns < due_ns) due_ns = save_ns;
     reclaim(s);
     return s->reclaim_ns < due_ns ? s->reclaim_ns : due_ns;
 }

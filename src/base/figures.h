@@ -59,7 +59,13 @@ enum figure_shown {
     /* after losses (../protocol/repair.h) */ \
     F(ONLY, asked_again, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     F(ONLY, rows_from_replicas, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, rows_from_saves, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     F(ONLY, rows_lost, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    /* for them (../protocol/saves.h) */ \
+    F(ONLY, sweeps, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, saves, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, saved_bytes, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, rows_kept, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     /* over all replicas: time since the last frame of the owner; half of its square, in units of  \
      * 1 << SHARD_STALE_SHIFT us² */ \
     F(ONLY, stale_us, "held", FIGURE_NEVER, NULL, NULL, NULL) \

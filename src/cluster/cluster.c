@@ -45,7 +45,7 @@ struct cluster {
         uint32_t repaired; /* the last one that is over */
         unsigned shards;   /* that are not through with it */
         uint64_t began_ns;
-        uint64_t from_replicas, zeros; /* rows, of all losses before */
+        uint64_t from_replicas, from_saves, zeros; /* rows, of all losses before */
         char loss[LOSS_BYTES];
     } view; /* the last loss that was survived */
 };
@@ -148,12 +148,15 @@ static void report_repair(struct cluster *c)
     double seconds = (double)(time_now_ns() - c->view.began_ns) / 1e9;
     for (unsigned s = 0; s < c->shards; s++) shard_add_counters(reactor_shard(c->reactor[s]), &all);
     uint64_t from_replicas = all.rows_from_replicas - c->view.from_replicas;
+    uint64_t from_saves = all.rows_from_saves - c->view.from_saves;
     uint64_t zeros = all.rows_lost - c->view.zeros;
     fprintf(stderr,
-            "locus: %s; node %d goes on after %.3f s: of the lost rows whose home it is now, "
-            "%" PRIu64 " have the values of a replica, and %" PRIu64 " are zeros\n",
-            c->view.loss, c->rank, seconds, from_replicas, zeros);
+            "locus: %s; node %d goes on after %.3f s, its rows saved anew: of the lost rows whose "
+            "home it is now, %" PRIu64 " have the values of a replica, %" PRIu64
+            " those of a save, and %" PRIu64 " are zeros\n",
+            c->view.loss, c->rank, seconds, from_replicas, from_saves, zeros);
     c->view.from_replicas = all.rows_from_replicas;
+    c->view.from_saves = all.rows_from_saves;
     c->view.zeros = all.rows_lost;
 }
 

@@ -118,7 +118,11 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *                      a worker there waits for it
  *   REPAIR, HELD, OFFER   a node was lost (repair.h): the sender is in phase `clock` of loss `round`;
  *                      your request, or with WIRE_BEGIN your sync, is parked at a node that lives;
- *                      the sender has a replica of the lost owner's row */
+ *                      the sender has a replica of the lost owner's row
+ *   SAVE               a row for who decides about it if its owner is lost (saves.h); without
+ *                      values: forget the one that you have
+ *   SAVED              with WIRE_BEGIN: acknowledge these saves; with WIRE_END: they are here;
+ *                      otherwise: of the rows that you gave me, the first `clock` are saved */
 #define WIRE_MESSAGES(M) \
     M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0, WIRE_STATE) \
     M(PUSH, REQUEST, ROW_UPDATES, BINARY32, ALL, 0) \
@@ -143,7 +147,9 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(CLOCK_AWAITED, OF_SHARD, NO_VALUES, BINARY32, ALL, 0) \
     M(REPAIR, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0) \
     M(HELD, REPLY, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN) \
-    M(OFFER, NEWS, NO_VALUES, BINARY32, MOVING, 0)
+    M(OFFER, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
+    M(SAVE, NEWS, MAYBE_A_ROW, BINARY32, MOVING, 0) \
+    M(SAVED, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN, WIRE_END)
 
 #define WIRE_NAME(name, ...) WIRE_##name,
 enum wire_operation { WIRE_NONE, WIRE_MESSAGES(WIRE_NAME) WIRE_OPERATIONS };

@@ -8,6 +8,7 @@
 #include "protocol/owner.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
+#include "protocol/saves.h"
 #include "protocol/woken.h"
 
 #include <errno.h>
@@ -275,6 +276,7 @@ static void take_in(struct shard *s, struct row_ref ref, const struct wire_entry
     while (put_row(s, ref, e) == -ENOMEM) mover_make_room(&s->mover);
     s->records.state[ref.index].term = e->term;
     record_touched(&s->records, ref.index);
+    if (s->saves) saves_came(s, ref, e->flags & WIRE_BEGIN ? s->rank : e->origin);
     shard_count(&s->counters.relocated_in, 1);
     shard_event(s, ref.index, e->origin, EVENT_CAME, WHY_NONE, e->term);
 }
@@ -407,6 +409,8 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_REPAIR: return loss_marker(s, a);
     case WIRE_HELD: return held(s, a);
     case WIRE_OFFER: return loss_offered(s, a);
+    case WIRE_SAVE: return saves_take(s, a);
+    case WIRE_SAVED: return saves_heard(s, a);
     case WIRE_NONE:
     case WIRE_OPERATIONS: break;
     }

@@ -28,16 +28,38 @@ bool loss_have_all_said(const struct shard *s, unsigned phase)
     return true;
 }
 
-unsigned loss_heir(const struct losses *l, unsigned bucket)
+/* Of all that live but the home the first in an order of the bucket's own: so a loss changes the
+ * heirs of no buckets but those that had it as their home or heir. Alone: the home. */
+static uint16_t find_heir(const struct losses *l, unsigned bucket, unsigned home)
 {
-    return l->member[(bucket * 2654435761u >> 16) % l->members];
+    uint64_t best = 0;
+    unsigned heir = home;
+    for (unsigned i = 0; i < l->members; i++) {
+        uint64_t place = ((uint64_t)bucket << 16 | l->member[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        place = (place ^ place >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+        if (l->member[i] == home || (heir != home && place < best)) continue;
+        best = place;
+        heir = l->member[i];
+    }
+    return (uint16_t)heir;
+}
+
+void loss_find_heirs(struct shard *s)
+{
+    const struct home *h = &s->store->homes[s->number];
+    for (unsigned b = 0; b < HOME_BUCKETS; b++)
+        s->losses->heir[b] = find_heir(s->losses, b, h->node[b]);
+}
+
+unsigned loss_heir(const struct losses *l, struct row_ref ref)
+{
+    return l->heir[row_ref_number(ref) % HOME_BUCKETS];
 }
 
 unsigned loss_home(const struct shard *s, struct row_ref ref)
 {
     unsigned home = row_ref_home(ref);
-    return home == s->losses->lost ? loss_heir(s->losses, row_ref_number(ref) % HOME_BUCKETS)
-                                   : home;
+    return home == s->losses->lost ? loss_heir(s->losses, ref) : home;
 }
 
 void loss_offer(struct shard *s, const struct offer *o)
@@ -89,6 +111,7 @@ int loss_init(struct shard *s)
     if (!l->member || !l->said || !l->round) return -ENOMEM;
     for (unsigned n = 0; n < s->nodes; n++) l->member[n] = (uint16_t)n;
     l->members = s->nodes;
+    loss_find_heirs(s);
     return 0;
 }
 

@@ -3,7 +3,7 @@
  * acts on it.
  *
  * Callers   the shard's thread
- * Memory    16 bytes a node; 32 bytes for each replica of a row of the lost node, at the row's home
+ * Memory    8 KiB; 16 bytes a node; 32 bytes for each replica of a row of the lost node, at the row's home
  * Waiting   never
  * Life      loss_init, any use, loss_fini
  */
@@ -34,6 +34,7 @@ struct losses {
     uint32_t *round; /* [nodes] that ended during the repair, and is to be acknowledged; 0: none */
     struct offer *offer; /* in order of arrival */
     size_t offers, capacity;
+    uint16_t heir[HOME_BUCKETS]; /* the home of the bucket if its present one is lost */
 };
 
 int loss_init(struct shard *); /* 0 or -ENOMEM */
@@ -51,7 +52,8 @@ bool loss_have_all_said(const struct shard *, unsigned phase);
 
 /* The key's home as soon as the loss is repaired: the lost node's are dealt to all that live. */
 unsigned loss_home(const struct shard *, struct row_ref);
-unsigned loss_heir(const struct losses *, unsigned bucket);
+unsigned loss_heir(const struct losses *, struct row_ref); /* if its home is lost */
+void loss_find_heirs(struct shard *);                      /* after homes have changed */
 
 void loss_offer(struct shard *, const struct offer *);
 

@@ -5,6 +5,8 @@
 #include "intents/pacer.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
+#include "protocol/loss.h"
+#include "protocol/saves.h"
 
 #include <stdlib.h>
 
@@ -250,12 +252,15 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *r
                  const directory_word *then, enum key_event_why why)
 {
     struct key_state *state = &s->records.state[ref.index];
-    uint64_t term = state->term + 1;
+    /* It may have had other terms before a loss, of which its heir has not heard. */
+    uint64_t first = s->losses ? loss_term(s->losses) : 0;
+    uint64_t term = (state->term > 0 ? state->term : first) + 1;
     shard_event(s, ref.index, request->origin, EVENT_GAVE, why, term);
     state->term = 0;
     directory_word next = directory_elsewhere(request->origin, term);
     if (!then || !leave_to_holder(s, ref, request, term, *then, next))
         take_into_frame(s, ref, request, term, next);
+    if (s->saves) saves_keep(s, ref, request->origin, term);
     /* which may hold an older replica */
     if (request->operation == WIRE_SYNC) backlog_owes(s, request->origin);
     shard_count(&s->counters.relocated_out, 1);

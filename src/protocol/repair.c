@@ -7,6 +7,7 @@
 #include "protocol/owner.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
+#include "protocol/saves.h"
 #include "protocol/woken.h"
 
 #include <errno.h>
@@ -74,10 +75,12 @@ static void offer(struct shard *s, struct row_ref ref)
 static void claim(struct shard *s, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
-    if (l.is_here)
+    if (l.is_here) {
+        saves_claimed(s, ref);
         owner_claim(s, ref, loss_home(s, ref), loss_term(s->losses));
-    else if (l.is_replica)
+    } else if (l.is_replica) {
         offer(s, ref);
+    }
 }
 
 static void claim_held(struct shard *s, struct partition *p)
@@ -142,6 +145,7 @@ static void came_here(struct shard *s, struct row_ref ref)
 {
     s->records.state[ref.index].term = loss_term(s->losses);
     record_touched(&s->records, ref.index);
+    saves_came(s, ref, s->rank);
     shard_count(&s->counters.relocated_in, 1);
 }
 
@@ -152,6 +156,7 @@ static void promote(struct shard *s, const struct offer *o)
     uint64_t term = loss_term(s->losses);
     bool is_claimed = l.is_here || l.term >= term;
     if (is_claimed || loss_home(s, ref) != s->rank) return;
+    if (saves_has_later(s, o->index, o->term)) return;
     shard_count(&s->counters.rows_from_replicas, 1);
     if (o->node == s->rank) {
         while (row_promote_as_it_is(&s->mover, ref)) mover_make_room(&s->mover);
@@ -191,26 +196,32 @@ static void decide_offers(struct shard *s)
     l->offers = 0;
 }
 
+/* Nobody has it: it begins here with its save, or with zeros. */
+static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
+{
+    const float *values = saves_row(s, ref);
+    shard_count(values ? &s->counters.rows_from_saves : &s->counters.rows_lost, 1);
+    while ((is_replica ? row_promote(&s->mover, ref, values) : row_put(ref, values)) == -ENOMEM)
+        mover_make_room(&s->mover);
+    came_here(s, ref);
+    if (is_replica) replica_row_is_here(s, record_find(&s->records, ref.index), false);
+}
+
 /* What is known of owners from before: homes begin anew, and others ask the home. */
 static void decide_row(struct shard *s, struct row_ref ref)
 {
-    directory_word w = directory_load(row_ref_word(ref));
-    enum directory_state state = directory_state(w);
-    unsigned home = row_ref_home(ref);
-    bool is_heir = home == s->losses->lost && loss_home(s, ref) == s->rank;
-    if (state == DIRECTORY_UNTOUCHED && is_heir) {
-        row_ref_moved(ref); /* here, as soon as the home is */
+    struct location l = location_of(s, ref);
+    bool is_untouched = directory_load(row_ref_word(ref)) == 0;
+    if (l.is_here || l.term >= loss_term(s->losses)) return;
+    if (l.is_replica && l.owner != s->rank) return; /* or it is an orphan of ours */
+    if (loss_home(s, ref) != s->rank) {
+        if (!is_untouched) directory_publish(row_ref_word(ref), 0);
+    } else if (is_untouched && !saves_row(s, ref)) {
+        row_ref_moved(ref); /* here, as soon as the home is; nobody has heard of a write */
         shard_count(&s->counters.relocated_in, 1);
-        shard_count(&s->counters.rows_lost, 1);
+    } else {
+        begin_row(s, ref, l.is_replica);
     }
-    if (state != DIRECTORY_ELSEWHERE || directory_term(w) >= loss_term(s->losses)) return;
-    if (home != s->rank && !is_heir) {
-        directory_publish(row_ref_word(ref), 0);
-        return;
-    }
-    row_put(ref, NULL);
-    came_here(s, ref);
-    shard_count(&s->counters.rows_lost, 1);
 }
 
 static void decide_rows(struct shard *s, struct partition *p)
@@ -223,7 +234,8 @@ static void pass_homes(struct shard *s)
 {
     struct home *h = &s->store->homes[s->number];
     for (unsigned b = 0; b < HOME_BUCKETS; b++)
-        if (h->node[b] == s->losses->lost) home_pass(h, b, loss_heir(s->losses, b));
+        if (h->node[b] == s->losses->lost) home_pass(h, b, s->losses->heir[b]);
+    loss_find_heirs(s);
 }
 
 static void decide(struct shard *s)
@@ -260,7 +272,7 @@ static void end(struct shard *s)
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;
     }
-    if (s->platform->repaired) s->platform->repaired(s->platform->context, l->number);
+    saves_repaired(s);
 }
 
 void repair_turn(struct shard *s)
@@ -286,6 +298,7 @@ void repair_begin(struct shard *s, uint32_t number, unsigned lost)
     hold_credit(s, true);
     origin_repairs(s);
     each_record(s, note_lost_sender);
+    saves_repair(s);
     each_partition(s, claim_held);
     say_phase(s);
     repair_turn(s);

@@ -6,6 +6,7 @@
 #include "protocol/clocks.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
+#include "protocol/saves.h"
 #include "protocol/woken.h"
 #include "store/row.h"
 
@@ -171,11 +172,13 @@ void round_forget(struct shard *s, unsigned peer)
 
 /* ---- turns ---- */
 
-/* A dirty key: a replica that has updates, or a main copy that its holders have not got. */
+/* A dirty key: a replica that has updates, or a main copy that its holders have not got, or that is
+ * to be saved. One without holders stays dirty until it is. */
 static void note_change(struct shard *s, uint64_t index)
 {
     struct row_ref ref = shard_row_ref(s, index);
     struct location l = location_of(s, ref);
+    if (l.is_here) saves_changed(s, index);
     struct record *r = shard_is_full(s) ? record_get(&s->records, index)
                                         : record_find(&s->records, index);
     if (!r) return; /* it is a replica, or has some, no longer */

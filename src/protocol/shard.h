@@ -28,6 +28,7 @@ struct losses;
 struct pacer;
 struct replicas;
 struct rounds;
+struct saves;
 
 /* What a shard needs from its environment: a reactor with real links and workers, or a simulation
  * with a seeded network and virtual time. No call waits. */
@@ -118,6 +119,7 @@ struct shard {
     struct rounds *rounds;
     struct intents *intents;
     struct losses *losses; /* NULL: a loss ends the job */
+    struct saves *saves;   /* likewise */
     struct shard_counters counters;
     struct shard_histograms histograms;
 };

@@ -232,7 +232,7 @@ static int write_first(struct row_ref s, const struct write *write, directory_wo
     }
     write_new(s, 0, slot, write, NULL);
     LOCUS_YIELD();
-    if (s.partition->is_full)
+    if (s.partition->tracks_all)
         publish_first(s, directory_held(DIRECTORY_TRACKED, slot, 1));
     else
         directory_publish(row_ref_word(s), main_word(s.partition, slot, 1));
@@ -418,6 +418,15 @@ int row_edit_slowly(struct row_ref s, const struct row_edit *e, struct copies *m
     return 0;
 }
 
+/* The slot of a row that has left. */
+static void leave(struct mover *m, struct partition *p, uint64_t slot)
+{
+    if (m->keeps)
+        m->kept = slot == p->zero_slot ? SLAB_NONE : slot;
+    else
+        mover_free(m, p, slot);
+}
+
 int row_take(struct mover *m, struct row_ref s, float *values, bool *written, directory_word next)
 {
     directory_word w = latch_here(s);
@@ -431,7 +440,7 @@ int row_take(struct mover *m, struct row_ref s, float *values, bool *written, di
     LOCUS_YIELD();
     publish_moved(s, next);
     LOCUS_YIELD();
-    if (*written) mover_free(m, s.partition, directory_slot(w));
+    if (*written) leave(m, s.partition, directory_slot(w));
     return 0;
 }
 
@@ -450,8 +459,15 @@ bool row_take_unchanged(struct mover *m, struct row_ref s, directory_word then, 
 {
     LOCUS_YIELD();
     if (!try_move(s, then, next)) return false;
-    mover_free(m, s.partition, directory_slot(then));
+    leave(m, s.partition, directory_slot(then));
     return true;
+}
+
+uint64_t row_save(struct row_ref s, uint64_t slot, const float *values)
+{
+    if (slot == SLAB_NONE) slot = slab_take(&s.partition->slab, own_slot(s));
+    if (slot != SLAB_NONE) fill_slot(s.partition, slot, values);
+    return slot;
 }
 
 int row_put(struct row_ref s, const float *values)

@@ -367,6 +367,10 @@ bool row_take_empty(struct row_ref, directory_word next);
  * was done. */
 bool row_take_unchanged(struct mover *, struct row_ref, directory_word then, directory_word next);
 
+/* Values of a row that is elsewhere, for whoever keeps them: into the slot, which no reader knows;
+ * SLAB_NONE: into a new one, which is returned. SLAB_NONE: there is none. */
+uint64_t row_save(struct row_ref, uint64_t slot, const float *values);
+
 /* Puts in a row that was elsewhere; values NULL: it was never written. -EEXIST if it is already
  * here. */
 int row_put(struct row_ref, const float *values);

@@ -110,11 +110,13 @@ static inline uint64_t fresh_version(struct partition *p)
     return __atomic_add_fetch(&p->arrivals, 1, __ATOMIC_RELAXED) * UINT64_C(0x9E3779B1);
 }
 
-/* The word of a main copy without replicas (store.h). */
+/* The word of a main copy without replicas (store.h). If it is tracked its shard knows that it is
+ * dirty. */
 static inline directory_word main_word(const struct partition *p, uint64_t slot, uint64_t version)
 {
-    return p->optimizer ? directory_held(DIRECTORY_TRACKED, slot, version) | DIRECTORY_DIRTY
-                        : directory_main(slot, version);
+    return p->optimizer || p->tracks_all
+               ? directory_held(DIRECTORY_TRACKED, slot, version) | DIRECTORY_DIRTY
+               : directory_main(slot, version);
 }
 
 #endif

@@ -70,8 +70,10 @@ void row_untrack(struct row_ref s)
     if (partition_is_zeros(s.partition, w))
         directory_publish(row_ref_word(s), directory_empty());
     else
-        unlatch(s, main_word(s.partition, directory_slot(w), directory_version(w)) |
-                       (w & DIRECTORY_HAS_COPIES));
+        unlatch(s, s.partition->tracks_all
+                       ? w
+                       : main_word(s.partition, directory_slot(w), directory_version(w)) |
+                             (w & DIRECTORY_HAS_COPIES));
 }
 
 void row_clean(struct row_ref s)

@@ -65,6 +65,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->dirty = s->dirty ? &s->dirty[shard] : NULL;
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
+    p->tracks_all = s->dirty && (s->is_full || s->homes);
     p->has_one_writer = s->has_one_writer;
     p->add = floats_best()->add;
     p->gain = floats_best()->gain;
@@ -295,7 +296,7 @@ void reader_fini(struct reader *r)
 void mover_init(struct mover *m, struct store *s)
 {
     INVARIANT(!s->is_alone, "a mover where no row ever leaves");
-    *m = (struct mover){0};
+    *m = (struct mover){.kept = SLAB_NONE};
     ck_epoch_register(&s->epoch, &m->record, NULL);
 }
 

@@ -72,8 +72,8 @@ struct partition {
     uint64_t *moved;
     floats_add_fn *add; /* from here on, what only a push needs */
     uint64_t keys;
-    /* NULL: rows are sums of floats. With one, a main copy without replicas is
-     * TRACKED and always dirty: so the paths for such sums do not ask. */
+    /* NULL: rows are sums of floats. With one, a main copy without replicas is TRACKED and always
+     * dirty, unless all are tracked: so the paths for such sums do not ask. */
     struct optimizer *optimizer;
     /* units of four bytes, in memory and in messages, of the values; of the values and the state; and
      * of a delta. Those of values that are floats, of the state and of deltas are floats. */
@@ -84,6 +84,9 @@ struct partition {
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
+    /* every written main copy is TRACKED, and without a replica it stays dirty until the shard
+     * cleans it */
+    bool tracks_all;
     floats_gain_fn *gain;
     size_t words_bytes;
     struct dirty_set *dirty; /* of the whole shard, by index; NULL: nothing is replicated */
@@ -380,6 +383,8 @@ struct mover {
     ck_epoch_entry_t entry;
     struct freed_list open, waiting; /* still collecting; waiting for its grace period */
     bool is_waiting;
+    bool keeps;    /* a row that leaves stays as it is in its slot, */
+    uint64_t kept; /* which is this one: whoever keeps it frees it. SLAB_NONE: it had none */
 };
 void mover_init(struct mover *, struct store *);
 /* Requires that all sections have ended; returns every slot. */

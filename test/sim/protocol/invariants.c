@@ -7,6 +7,7 @@
 #include "protocol/owner.h"
 #include "protocol/repair.h"
 #include "protocol/replica.h"
+#include "protocol/saves.h"
 #include "report.h"
 #include "store/copies.h"
 
@@ -201,6 +202,7 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
         return;
     }
     /* it was given to a node to which there was no link any more */
+    if (known < 0 && platform_is_lost(owner) && k->term == 0) goes_on_in_view(key, node, term - 1);
     if (known < 0 && platform_is_lost(owner) && owner_of_term(k, k->term) == (int)node &&
         term == k->term + 1) {
         note_owner(k, term, owner);
@@ -243,6 +245,7 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
         begin_anew(e->key, from, from, e->term - 1);
         owner = (int)from;
     }
+    if (k->term == 0) goes_on_in_view(e->key, from, e->term - 1);
     if (e->term != k->term + 1)
         report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,
                     from, e->term, k->term);
@@ -268,6 +271,13 @@ static bool is_about_a_key(const struct wire_entry *e)
     return wire_rules[e->operation].route != WIRE_OF_SHARD;
 }
 
+/* Does it say who has the row? A save of who does not own it is of a time before. */
+static bool is_claim(unsigned from, const struct wire_entry *e)
+{
+    if (e->operation == WIRE_SAVE) return e->owner == from;
+    return e->operation != WIRE_HELD && e->operation != WIRE_OFFER;
+}
+
 static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     report_sent(shard, from, to, e);
@@ -280,7 +290,7 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     }
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
-    else if (e->operation != WIRE_HELD && e->operation != WIRE_OFFER)
+    else if (is_claim(from, e))
         check_claim(e->key, e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
@@ -809,6 +819,8 @@ static void check_memory(unsigned node)
     for (locus_key key = 0; key < world.script->keys; key++) {
         directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
         rows += row_word_is_written(row_ref_at(node, key), w);
+        const struct shard *of = platform_shard(node, shard_of(key));
+        rows += of->saves && saves_row(of, row_ref_at(node, key));
         if (directory_is_latched(w)) report_fail(key, "at rest: latched at node %u", node);
         if (w & DIRECTORY_WAITERS && directory_has_row(w))
             report_fail(key, "at rest: the latch has waiters at node %u", node);
