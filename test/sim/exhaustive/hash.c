@@ -106,6 +106,26 @@ static void put_waiting(struct record *r)
     }
 }
 
+static void put_saves(const struct shard *s)
+{
+    const struct saves *v = s->saves;
+    struct row_ref ref = row_ref_at(s->rank);
+    const struct saved *c = &v->of[ref.index];
+    const float *row = saves_row(s, ref);
+    put(v->is_sweeping | (uint64_t)bitset_has(&v->unsaved, ref.index) << 1 |
+        (uint64_t)bitset_has(&v->taken, ref.index) << 2 | (uint64_t)v->awaited << 3 |
+        (uint64_t)(v->due_ns == 0) << 6 | (uint64_t)v->covers << 8 | (uint64_t)v->sweep << 16);
+    for (unsigned n = 0; n < s->nodes; n++) {
+        const struct saves_peer *p = &v->peer[n];
+        put((p->asked != 0) | (p->count - p->first) << 8 | p->forgotten << 16 | p->received << 24 |
+            p->before << 32);
+    }
+    if (!row) return;
+    put(c->term);
+    put(c->version);
+    put_row(row);
+}
+
 static void put_repair(const struct shard *s)
 {
     put(row_ref_home(row_ref_at(s->rank)));
@@ -133,6 +153,7 @@ static void put_node(unsigned node)
         put_row(world_row_of(node) + LENGTH);
     put_rounds(&world_state.node[node].shard);
     if (has_clocks()) put_clocks(&world_state.node[node].shard, r);
+    if (world_state.node[node].shard.saves) put_saves(&world_state.node[node].shard);
     if (world_state.has_lost) put_repair(&world_state.node[node].shard);
     if (!r) return;
     put_replication(r, w);

@@ -357,9 +357,12 @@ static const char *check_rest(const struct sight *s)
             return "at rest a round waits";
         if (world_state.node[n].shard.asked_bytes[(n + 1) % nodes()])
             return "at rest credit is in use";
-        const struct mover *m = &world_state.node[n].shard.mover;
-        if (store_held_rows(&world_store[n]) - m->open.count - m->waiting.count !=
-            row_word_is_written(row_ref_at(n), directory_load(row_ref_word(row_ref_at(n)))))
+        const struct shard *shard = &world_state.node[n].shard;
+        const struct mover *m = &shard->mover;
+        directory_word w = directory_load(row_ref_word(row_ref_at(n)));
+        size_t rows = row_word_is_written(row_ref_at(n), w);
+        if (shard->saves && saves_row(shard, row_ref_at(n))) rows++;
+        if (store_held_rows(&world_store[n]) - m->open.count - m->waiting.count != rows)
             return "at rest a slot is in use that has no row";
     }
     if (location_of(&world_state.node[home].shard, row_ref_at(home)).term != s->term)

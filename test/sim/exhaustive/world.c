@@ -159,6 +159,18 @@ float *world_row_of(unsigned node)
     return partition_row(ref.partition, directory_slot(directory_load(row_ref_word(ref))));
 }
 
+/* What the node has of the row for others. */
+static float *saved_row_of(unsigned node)
+{
+    const struct shard *s = &world_state.node[node].shard;
+    return s->saves ? (float *)(uintptr_t)saves_row(s, row_ref_at(node)) : NULL;
+}
+
+static size_t saved_bytes(unsigned node)
+{
+    return saved_row_of(node) ? row_ref_at(node).partition->row_bytes : 0;
+}
+
 static size_t lane_bytes(const struct lane *l)
 {
     return offsetof(struct lane, message) + l->count * sizeof l->message[0];
@@ -180,6 +192,8 @@ size_t world_save(char *copy)
     for (unsigned n = 0; n < nodes(); n++) {
         if (row_bytes(n)) memcpy(to, world_row_of(n), row_bytes(n));
         to += row_bytes(n);
+        if (saved_bytes(n)) memcpy(to, saved_row_of(n), saved_bytes(n));
+        to += saved_bytes(n);
     }
     return (size_t)(to - copy);
 }
@@ -200,6 +214,8 @@ void world_restore(const char *copy)
     for (unsigned n = 0; n < nodes(); n++) {
         if (row_bytes(n)) memcpy(world_row_of(n), copy, row_bytes(n));
         copy += row_bytes(n);
+        if (saved_bytes(n)) memcpy(saved_row_of(n), copy, saved_bytes(n));
+        copy += saved_bytes(n);
     }
 }
 
@@ -224,10 +240,18 @@ int world_first_posted(unsigned worker)
     return -1;
 }
 
+/* Time stands still: there is one sweep, and one after a repair. */
+static bool wants_sweep(const struct saves *v)
+{
+    return v && !v->awaited && v->due_ns == 0 &&
+           (v->covers || bitset_lowest(&v->unsaved) != BITSET_NONE);
+}
+
 static bool wants_turn(unsigned node)
 {
     const struct shard *s = &world_state.node[node].shard;
-    return s->stalled || s->clocks->is_on || s->backlog->waiting || s->quiescing ||
+    return wants_sweep(s->saves) || (s->saves && s->saves->is_sweeping && !s->saves->awaited) ||
+           s->stalled || s->clocks->is_on || s->backlog->waiting || s->quiescing ||
            (s->dirty && !dirty_set_is_empty(s->dirty)) || !repair_is_over(s);
 }
 

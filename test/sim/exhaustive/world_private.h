@@ -16,6 +16,7 @@
 
 #include "protocol/clocks.h"
 #include "protocol/repair.h"
+#include "protocol/saves.h"
 #include "sim/content.h"
 #include "sim/parts.h"
 

@@ -1,4 +1,4 @@
 # file: src/protocol/repair.c
 # what: requests that waited for credit during a repair are not woken
-# run: protocol --seed 5822 --nodes 0 --script survive --technique adaptive --schedule 0
+# run: exhaustive --scenario "lose=1 1:localize,push 2:pull"
 /^static void end(/,/^}/ s/origin_wake_stalled(s);//
