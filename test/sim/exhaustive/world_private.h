@@ -103,8 +103,9 @@ static inline bool is_lost(unsigned node)
 /* A node is lost, and not all others have repaired that. */
 static inline bool is_repairing(void)
 {
+    if (!world_state.has_lost) return false;
     unsigned others = ((1u << nodes()) - 1) & ~(1u << (world_scenario.loses - 1));
-    return world_state.has_lost && world_state.has_repaired != others;
+    return world_state.has_repaired != others;
 }
 
 static inline bool is_lost_call(unsigned call)

@@ -37,10 +37,13 @@ static void expect_losses(struct node *n, int size, int lost)
 
 static void do_together(struct node *n, int size, void *(*call)(void *))
 {
+    unsigned members = 0; /* a node that leaves has no rendezvous any more */
     for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) node_start(&n[rank], call);
+        if (n[rank].rendezvous) members |= 1u << rank;
+    for (int rank = 0; rank < size; rank++)
+        if (members >> rank & 1) node_start(&n[rank], call);
     for (int rank = 0; rank < size; rank++) {
-        if (!n[rank].rendezvous) continue;
+        if (!(members >> rank & 1)) continue;
         node_finish(&n[rank]);
         nodes_check(&n[rank], 1, 0, "");
     }
