@@ -2,8 +2,8 @@
  * invariants.h - what must hold after every step, whatever the order of things: the design's
  * invariants of one key.
  *
- *   1  at most one node has the main copy; exactly one while no row travels. Epochs of ownership
- *      rise by one, and nobody knows another owner of an term than the one that it had. When a node
+ *   1  at most one node has the main copy; exactly one while no row travels. Terms of ownership
+ *      rise by one, and nobody knows another owner of a term than the one that it had. When a node
  *      is lost, those that it had begin anew, in the first term of the new view
  *   2  main copy + updates under way: every update once, a completed one not missing
  *   7  nothing goes round for ever: hops are bounded; at the end nothing waits, is parked or under
