@@ -72,7 +72,7 @@ struct reactor {
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
         struct question *question; /* atomic; NULL: none */
-        uint64_t view; /* atomic: to begin with, and behind it the rank that is lost; 0: none */
+        uint64_t change; /* atomic: of members, to begin with; packed; 0: none */
         char reason[REASON_BYTES];
     } shared __attribute__((aligned(64)));
 };
@@ -301,16 +301,24 @@ static void handle_loss(struct reactor *r)
     take_leave(r);
 }
 
-enum { VIEW_RANK_BITS = 32 };
+/* number, kind and rank */
+enum { CHANGE_NUMBER_AT = 32, CHANGE_KIND_AT = 16 };
+
+static struct change unpack(uint64_t packed)
+{
+    return (struct change){.number = (uint32_t)(packed >> CHANGE_NUMBER_AT),
+                           .kind = (enum change_kind)(packed >> CHANGE_KIND_AT & 0xffff),
+                           .node = (unsigned)(packed & 0xffff)};
+}
 
 static void begin_repair(struct reactor *r)
 {
-    if (!__atomic_load_n(&r->shared.view, __ATOMIC_RELAXED)) return;
-    uint64_t view = __atomic_exchange_n(&r->shared.view, 0, __ATOMIC_ACQUIRE);
-    unsigned lost = (unsigned)view;
+    if (!__atomic_load_n(&r->shared.change, __ATOMIC_RELAXED)) return;
+    struct change change =
+        unpack(__atomic_exchange_n(&r->shared.change, 0, __ATOMIC_ACQUIRE));
     if (r->saw_loss) return;
-    uring_drop_link(r->uring, r->link[lost]);
-    repair_begin(&r->shard, (uint32_t)(view >> VIEW_RANK_BITS), lost);
+    if (change.kind == CHANGE_LOST) uring_drop_link(r->uring, r->link[change.node]);
+    repair_begin(&r->shard, change);
 }
 
 static void answer_question(struct reactor *r)
@@ -352,7 +360,7 @@ static bool has_news(struct reactor *r)
         if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     if (shard_has_news(&r->shard)) return true;
     if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
-    if (__atomic_load_n(&r->shared.view, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&r->shared.change, __ATOMIC_RELAXED)) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
     return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
 }
@@ -542,9 +550,11 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
     reactor_wake(r);
 }
 
-void reactor_see(struct reactor *r, uint32_t view, unsigned lost)
+void reactor_see(struct reactor *r, struct change change)
 {
-    __atomic_store_n(&r->shared.view, (uint64_t)view << VIEW_RANK_BITS | lost, __ATOMIC_RELEASE);
+    uint64_t packed = (uint64_t)change.number << CHANGE_NUMBER_AT |
+                      (uint64_t)change.kind << CHANGE_KIND_AT | change.node;
+    __atomic_store_n(&r->shared.change, packed, __ATOMIC_RELEASE);
     reactor_wake(r);
 }
 

@@ -23,6 +23,7 @@
 #include "actors/actor.h"
 #include "base/pinning.h"
 #include "net/link.h"
+#include "protocol/change.h"
 #include "protocol/request.h"
 #include "store/store.h"
 
@@ -85,9 +86,9 @@ void reactor_wake(struct reactor *);
  * told why we leave. Any thread; only the first call has an effect. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
-/* Node `lost` is no member any more, as view `view` (1, 2, ...) says, and the others go on: drops the
- * link to it, and begins the shard's repair. Any thread; the next one after the end of this. */
-void reactor_see(struct reactor *, uint32_t view, unsigned lost);
+/* The members have changed, and the others go on: drops the link to a node that is lost, and begins
+ * the shard's repair. Any thread; the next one after the end of this. */
+void reactor_see(struct reactor *, struct change);
 
 /* Its shard, for what any thread may read of it. */
 const struct shard *reactor_shard(const struct reactor *);

@@ -131,15 +131,15 @@ static void lost_by_rendezvous(void *context, int rank, const char *reason)
 
 /* ---- a loss that is survived ---- */
 
-static void see_view(void *context, uint32_t view, unsigned lost, const char *reason)
+static void see_view(void *context, const struct change *change, const char *reason)
 {
     struct cluster *c = context;
     pthread_mutex_lock(&c->mutex);
     c->view.shards = c->shards;
     c->view.began_ns = time_now_ns();
-    describe_loss(c, lost, reason, c->view.loss);
+    describe_loss(c, change->node, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
-    for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], view, lost);
+    for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], *change);
 }
 
 static void report_repair(struct cluster *c)

@@ -292,13 +292,14 @@ static bool on_lost(struct rendezvous *r, struct message_reader *reader)
 /* The next one comes when all have answered this one. What was reported until now is decided. */
 static bool on_view(struct rendezvous *r, struct message_reader *reader)
 {
-    uint32_t number = message_get_u32(reader), rank = message_get_u32(reader);
+    uint32_t number = message_get_u32(reader), kind = message_get_u32(reader),
+             rank = message_get_u32(reader);
     bool is_due = (r->phase == RUNNING || r->phase == LEAVING) && r->seen &&
-                  r->view.number == r->view.repaired && number == r->view.number + 1;
-    if (!is_due || rank == 0 || rank >= r->size || rank == r->rank || r->is_lost[rank])
+                  r->view.change.number == r->view.repaired &&
+                  number == r->view.change.number + 1;
+    if (!is_due || kind != CHANGE_LOST || rank == 0 || rank >= r->size || rank == r->rank || r->is_lost[rank])
         return false;
-    r->view.number = number;
-    r->view.lost = rank;
+    r->view.change = (struct change){number, CHANGE_LOST, rank};
     message_get_text(reader, r->view.reason, sizeof r->view.reason);
     r->is_lost[rank] = true;
     r->living--;
@@ -353,9 +354,9 @@ static void on_message(void *context, struct channel *c, const struct message_he
 
 static void tell_view(struct rendezvous *r)
 {
-    r->view.told = r->view.number; /* which stays until it is answered */
+    r->view.told = r->view.change.number; /* which stays until it is answered */
     hub_unlock(&r->hub);
-    r->seen(r->context, r->view.number, r->view.lost, r->view.reason);
+    r->seen(r->context, &r->view.change, r->view.reason);
     hub_lock(&r->hub);
 }
 
@@ -371,7 +372,7 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
         hub_unlock(&r->hub);
         r->lost(r->context, (int)r->lost_rank, r->lost_reason);
         hub_lock(&r->hub);
-    } else if (r->view.number != r->view.told && r->phase != LOST && r->may_tell) {
+    } else if (r->view.change.number != r->view.told && r->phase != LOST && r->may_tell) {
         tell_view(r);
     }
     return HUB_NEVER;

@@ -70,12 +70,12 @@ struct rendezvous {
     char lost_reason[MESSAGE_TEXT_MAX];
     bool may_tell, has_told; /* the callback */
     struct {
-        uint32_t number, told, repaired; /* the last that came, was told, was answered */
-        unsigned lost;
+        struct change change;    /* the last that came */
+        uint32_t told, repaired; /* was told, was answered */
         char reason[MESSAGE_TEXT_MAX];
     } view;
     void (*lost)(void *context, int rank, const char *reason);
-    void (*seen)(void *context, uint32_t view, unsigned lost, const char *reason);
+    void (*seen)(void *context, const struct change *, const char *reason);
     void *context;
 };
 

@@ -49,6 +49,7 @@
 #define LOCUS_CLUSTER_MESSAGE_H
 
 #include "net/address.h"
+#include "protocol/change.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -73,10 +74,10 @@ struct rendezvous_config {
      * ...". Called at most once, only after a successful join, from a thread of the rendezvous;
      * must not wait and must not call back. */
     void (*lost)(void *context, int rank, const char *reason);
-    /* The cluster survives the loss of a member. Likewise, but for each such loss: that is view
-     * `number` (1, 2, ...). The next one comes after rendezvous_repaired(), or `lost` does. */
+    /* The cluster survives the loss of a member. Likewise, but for each change of members. The next
+     * one comes after rendezvous_repaired(), or `lost` does. */
     bool survives;
-    void (*view)(void *context, uint32_t number, unsigned lost, const char *reason);
+    void (*view)(void *context, const struct change *, const char *reason);
     void *context;
 };
 
@@ -143,7 +144,7 @@ static inline void word_add(struct word *answer, const struct word *said)
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    MESSAGE_VERSION = 13,
+    MESSAGE_VERSION = 14,
     MESSAGE_HEADER_BYTES = 12,
     MESSAGE_MAX = 1 << 20,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */
@@ -178,7 +179,7 @@ enum message_type {
     /* 1 or 0 (4): from now on count me as arrived at every barrier; no longer */
     MESSAGE_ABSENT,
     MESSAGE_PRESENT,  /* the answer to 0, when no barrier under way needs another one */
-    MESSAGE_VIEW,     /* number (4), the lost rank (4), the reason */
+    MESSAGE_VIEW,     /* number (4), kind (4) and rank (4) of the change; the reason */
     MESSAGE_REPAIRED, /* number (4) */
 };
 

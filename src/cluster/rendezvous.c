@@ -350,7 +350,7 @@ void rendezvous_repaired(struct rendezvous *r, uint32_t view)
 uint32_t rendezvous_view(struct rendezvous *r)
 {
     hub_lock(&r->hub);
-    uint32_t view = r->view.number;
+    uint32_t view = r->view.change.number;
     hub_unlock(&r->hub);
     return view;
 }

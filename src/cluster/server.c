@@ -292,6 +292,7 @@ static void survive(struct server *s, unsigned rank, const char *reason)
     take_back(s, lost);
     struct message *m = message_new(MESSAGE_VIEW);
     message_put_u32(m, ++s->view);
+    message_put_u32(m, CHANGE_LOST);
     message_put_u32(m, rank);
     message_put_text(m, reason);
     members_send_some(&s->members, NULL, message_done(m));

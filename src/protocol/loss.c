@@ -3,14 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void loss_begin(struct losses *l, uint32_t number, unsigned lost)
+void loss_begin(struct losses *l, struct change change)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != lost) l->member[kept++] = l->member[i];
+        if (l->member[i] != change.node) l->member[kept++] = l->member[i];
     l->members = kept;
-    l->number = number;
-    l->lost = lost;
+    l->change = change;
     l->phase = 0;
 }
 
@@ -23,7 +22,7 @@ bool loss_have_all_said(const struct shard *s, unsigned phase)
 {
     const struct losses *l = s->losses;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(l->number, phase))
+        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(l->change.number, phase))
             return false;
     return true;
 }
@@ -59,7 +58,7 @@ unsigned loss_heir(const struct losses *l, struct row_ref ref)
 unsigned loss_home(const struct shard *s, struct row_ref ref)
 {
     unsigned home = row_ref_home(ref);
-    return home == s->losses->lost ? loss_heir(s->losses, ref) : home;
+    return home == s->losses->change.node ? loss_heir(s->losses, ref) : home;
 }
 
 void loss_offer(struct shard *s, const struct offer *o)
@@ -81,7 +80,7 @@ const char *loss_marker(struct shard *s, const struct arrival *a)
     struct losses *l = s->losses;
     const struct wire_entry *e = a->entry;
     if (!l) return no_repair;
-    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > l->number + 1 ||
+    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > l->change.number + 1 ||
         marker(e->round, (unsigned)e->clock) != l->said[a->peer] + 1)
         return "a marker of a repair out of its order";
     l->said[a->peer]++;

@@ -10,6 +10,7 @@
 #ifndef LOCUS_PROTOCOL_LOSS_H
 #define LOCUS_PROTOCOL_LOSS_H
 
+#include "protocol/change.h"
 #include "protocol/shard.h"
 
 /* Markers that a peer sends for each loss. */
@@ -25,8 +26,7 @@ struct offer {
 };
 
 struct losses {
-    uint32_t number; /* of the last loss; 0: none yet */
-    unsigned lost;   /* the node */
+    struct change change; /* the last one */
     unsigned phase;
     uint16_t *member; /* [members] that live, ascending */
     unsigned members;
@@ -42,11 +42,11 @@ void loss_fini(struct shard *);
 
 static inline uint64_t loss_term(const struct losses *l)
 {
-    return (uint64_t)l->number << LOSS_TERM_SHIFT;
+    return (uint64_t)l->change.number << LOSS_TERM_SHIFT;
 }
 
-/* The node is no member any more. */
-void loss_begin(struct losses *, uint32_t number, unsigned lost);
+/* The members change. */
+void loss_begin(struct losses *, struct change);
 /* Have all members but us said that they are in this phase of the present loss? */
 bool loss_have_all_said(const struct shard *, unsigned phase);
 

@@ -43,14 +43,14 @@ static void hold_credit(struct shard *s, bool holds)
 static void note_lost_sender(struct shard *s, struct record *r)
 {
     r->is_held = false;
-    if (r->parked) parked_drop(s, r, s->losses->lost);
+    if (r->parked) parked_drop(s, r, s->losses->change.node);
 }
 
 /* Its owner is lost, or the row was on its way to us, and is lost with who gave it if it does not come
  * before the others are through with their first phase. */
 static bool may_be_orphan(const struct shard *s, unsigned owner)
 {
-    return owner == s->losses->lost || owner == s->rank;
+    return owner == s->losses->change.node || owner == s->rank;
 }
 
 static void offer(struct shard *s, struct row_ref ref)
@@ -64,7 +64,7 @@ static void offer(struct shard *s, struct row_ref ref)
     }
     shard_entry(s, home,
                 (struct wire_entry){.operation = WIRE_OFFER,
-                                    .owner = (uint16_t)s->losses->lost,
+                                    .owner = (uint16_t)s->losses->change.node,
                                     .origin = (uint16_t)s->rank,
                                     .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
                                     .term = r->term,
@@ -100,7 +100,7 @@ static void say_phase(struct shard *s)
     struct losses *l = s->losses;
     l->phase++;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->number, l->phase);
+        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->change.number, l->phase);
 }
 
 /* ---- 2: what is parked here is not lost ---- */
@@ -131,7 +131,7 @@ static void say_held(struct shard *s, struct record *r)
 static void find_orphan(struct shard *s, struct record *r)
 {
     struct row_ref ref = shard_row_ref(s, r->index);
-    holders_remove(r, ref, s->losses->lost);
+    holders_remove(r, ref, s->losses->change.node);
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (!l.is_replica) return;
@@ -234,7 +234,7 @@ static void pass_homes(struct shard *s)
 {
     struct home *h = &s->store->homes[s->number];
     for (unsigned b = 0; b < HOME_BUCKETS; b++)
-        if (h->node[b] == s->losses->lost) home_pass(h, b, s->losses->heir[b]);
+        if (h->node[b] == s->losses->change.node) home_pass(h, b, s->losses->heir[b]);
     loss_find_heirs(s);
 }
 
@@ -245,8 +245,8 @@ static void decide(struct shard *s)
     decide_offers(s);
     each_partition(s, decide_rows);
     pass_homes(s);
-    round_forget(s, s->losses->lost);
-    clocks_forget(s, s->losses->lost);
+    round_forget(s, s->losses->change.node);
+    clocks_forget(s, s->losses->change.node);
 }
 
 /* ---- it is over ---- */
@@ -289,10 +289,10 @@ void repair_turn(struct shard *s)
     }
 }
 
-void repair_begin(struct shard *s, uint32_t number, unsigned lost)
+void repair_begin(struct shard *s, struct change change)
 {
     if (s->failure < 0) return;
-    loss_begin(s->losses, number, lost);
+    loss_begin(s->losses, change);
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
     hold_credit(s, true);

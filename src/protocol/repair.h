@@ -26,11 +26,13 @@
 #ifndef LOCUS_PROTOCOL_REPAIR_H
 #define LOCUS_PROTOCOL_REPAIR_H
 
+#include "protocol/change.h"
 #include "protocol/shard.h"
 
-/* Node `lost` is no member any more: loss `number` (1, 2, ...). Nothing of it will be heard, and platform->entry to it gives NULL. Between turns. Of two nodes the other one is done at once:
- * platform->repaired may be called before this returns. */
-void repair_begin(struct shard *, uint32_t number, unsigned lost);
+/* The members change. Of a node that is lost nothing will be heard, and platform->entry to it gives
+ * NULL. Between turns. Of two nodes the other one is done at once: platform->repaired may be called
+ * before this returns. */
+void repair_begin(struct shard *, struct change);
 bool repair_is_over(const struct shard *); /* no repair is under way */
 
 /* A turn meanwhile: goes on as far as what peers have said allows. */

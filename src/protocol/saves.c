@@ -270,7 +270,7 @@ static void hand_over(struct shard *s, const struct given *g)
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
     if (!is_kept(s, g) || home == s->rank) return;
-    float *values = say_save(s, ref, s->losses->lost, home, g->term, 0, ref.partition->stored);
+    float *values = say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
     if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);
     drop(s, ref);
 }
@@ -278,7 +278,7 @@ static void hand_over(struct shard *s, const struct given *g)
 void saves_repair(struct shard *s)
 {
     struct saves *v = s->saves;
-    struct saves_peer *p = &v->peer[s->losses->lost];
+    struct saves_peer *p = &v->peer[s->losses->change.node];
     while (p->first < p->count) hand_over(s, &p->given[p->first++]);
     v->awaited -= p->asked != 0;
     p->asked = 0;
@@ -291,12 +291,12 @@ void saves_repair(struct shard *s)
 
 void saves_claimed(struct shard *s, struct row_ref ref)
 {
-    if (guardian(s, ref) == s->losses->lost) bitset_add(&s->saves->unsaved, ref.index);
+    if (guardian(s, ref) == s->losses->change.node) bitset_add(&s->saves->unsaved, ref.index);
 }
 
 void saves_repaired(struct shard *s)
 {
-    s->saves->covers = s->losses->number;
+    s->saves->covers = s->losses->change.number;
     s->saves->due_ns = 0;
     if (s->losses->members == 1) tell_platform(s);
 }

@@ -44,10 +44,10 @@ struct others {
     unsigned peers;
 };
 
-static void ignore_view(void *context, uint32_t view, unsigned lost, const char *reason)
+static void ignore_view(void *context, const struct change *change, const char *reason)
 {
     (void)context, (void)reason;
-    MUST(view > 0 && lost > 0 && lost < SIZE);
+    MUST(change->number > 0 && change->node > 0 && change->node < SIZE);
 }
 
 static void ignore_loss(void *context, int rank, const char *reason)

@@ -470,7 +470,7 @@ static void begin_repair(struct reactor *r)
     drop_frames(from);
     sim.link[r->number][r->node][lost].dead = true;
     begin_call(r);
-    repair_begin(&r->shard, r->view, lost);
+    repair_begin(&r->shard, (struct change){r->view, CHANGE_LOST, lost});
     end_call(r);
 }
 

@@ -28,12 +28,12 @@ static void on_lost(void *context, int rank, const char *reason)
     pthread_mutex_unlock(&mutex);
 }
 
-static void on_view(void *context, uint32_t view, unsigned gone, const char *reason)
+static void on_view(void *context, const struct change *change, const char *reason)
 {
     struct node *n = context;
     pthread_mutex_lock(&mutex);
-    n->views = view;
-    n->gone = gone;
+    n->views = change->number;
+    n->gone = change->node;
     snprintf(n->gone_reason, sizeof n->gone_reason, "%s", reason);
     pthread_cond_broadcast(&loss);
     pthread_mutex_unlock(&mutex);

@@ -318,6 +318,7 @@ static void say_view(int fd, unsigned number, unsigned lost)
 {
     struct message *m = message_new(MESSAGE_VIEW);
     message_put_u32(m, number);
+    message_put_u32(m, CHANGE_LOST);
     message_put_u32(m, lost);
     message_put_text(m, "left");
     peer_say_message(fd, m);

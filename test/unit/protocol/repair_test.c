@@ -10,7 +10,7 @@
 
 static void begin(struct world *w, unsigned node, uint32_t view, unsigned lost)
 {
-    repair_begin(&w->node[node].shard, view, lost);
+    repair_begin(&w->node[node].shard, (struct change){view, CHANGE_LOST, lost});
 }
 
 static unsigned owner_of(struct world *w, locus_key key)

@@ -120,7 +120,7 @@ static void hear_of_loss(struct chance *c, unsigned node)
 {
     if (c->w->is_lost[node] || c->begun >> node & 1) return;
     c->begun |= 1u << node;
-    repair_begin(&c->w->node[node].shard, c->view, c->lost);
+    repair_begin(&c->w->node[node].shard, (struct change){c->view, CHANGE_LOST, c->lost});
 }
 
 static void settle(struct chance *c)
@@ -280,7 +280,7 @@ TEST(saves, guardian_is_the_home_or_who_would_inherit_from_it)
     for (unsigned n = 0; n < 4; n++) CHECK(saved_at(w, n, key) == (n == 1 ? 8 : -1));
     world_lose(w, 1);
     for (unsigned n = 0; n < 4; n++)
-        if (n != 1) repair_begin(&w->node[n].shard, 1, 1);
+        if (n != 1) repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, 1});
     world_pass(w, 10, 1);
     for (unsigned n = 0; n < 4; n++)
         if (n != 1) CHECK_EQ(row_ref_home(world_ref(w, n, key)), heir);
@@ -333,7 +333,7 @@ TEST(saves, giver_keeps_a_row_that_was_passed_on_until_it_has_been_received)
     world_turn(w, 2);
     CHECK(saved_at(w, 1, key) == 7);
     world_lose(w, 2);
-    for (unsigned n = 0; n < 2; n++) repair_begin(&w->node[n].shard, 1, 2);
+    for (unsigned n = 0; n < 2; n++) repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, 2});
     sweep_all(w);
     CHECK_EQ(value_of(w, key), 7);
     CHECK_EQ(w->node[1].shard.counters.rows_kept, 1);
@@ -347,8 +347,8 @@ TEST(saves, loss_is_repaired_for_the_platform_when_all_is_saved_again)
     CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), 0);
     sweep_all(w);
     world_lose(w, heir);
-    repair_begin(&w->node[0].shard, 1, heir);
-    repair_begin(&w->node[other].shard, 1, heir);
+    repair_begin(&w->node[0].shard, (struct change){1, CHANGE_LOST, heir});
+    repair_begin(&w->node[other].shard, (struct change){1, CHANGE_LOST, heir});
     while (!repair_is_over(&w->node[0].shard)) {
         CHECK_EQ(w->node[0].repaired, 0);
         world_deliver_all(w);
