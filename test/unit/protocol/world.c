@@ -85,7 +85,7 @@ static void open_node(struct world *w, unsigned rank)
     n->plan = (struct node_plan){.store = &n->store,
                                  .technique = technique_of(c->technique),
                                  .config.workers = c->workers ? c->workers : 1,
-                                 .lab.survives = c->survives,
+                                 .config.survives = c->survives,
                                  .clock = n->clocks,
                                  .node_keys = &n->waiting_keys,
                                  .history = w->change,
