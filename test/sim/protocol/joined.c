@@ -86,14 +86,14 @@ void joined_look_for_meeting(unsigned nodes)
     struct word all = {.rc = 0};
     bool anybody = false;
     for (unsigned n = 0; n < nodes; n++) {
-        if (joined[n] && joined[n]->is_gone) continue;
+        if (joined[n] && (joined[n]->is_gone || joined[n]->is_newcomer)) continue;
         if (!joined[n] || (!joined[n]->arrived && !joined[n]->absent)) return;
         if (!joined[n]->arrived) continue;
         anybody = true;
         word_add(&all, &joined[n]->word);
     }
     for (unsigned n = 0; anybody && n < nodes; n++) {
-        if (joined[n]->is_gone) continue;
+        if (joined[n]->is_gone || joined[n]->is_newcomer) continue;
         joined[n]->word = all;
         joined[n]->arrived = false;
         joined[n]->met_ns = platform_hears_ns(n);
@@ -136,7 +136,7 @@ void cluster_free(struct cluster *c)
 {
     if (!c) return;
     for (unsigned s = 0; c->reactor && s < c->shards; s++) platform_end_reactor(c, s);
-    joined[c->rank] = NULL;
+    if (joined[c->rank] == c) joined[c->rank] = NULL;
     free(c->reactor);
     free(c);
 }

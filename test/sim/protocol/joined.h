@@ -21,6 +21,7 @@ struct cluster {
     void *context;
     bool is_lost;            /* it has heard of a loss that ends its calls */
     bool is_gone;            /* it was lost, and the others survive that: they do not wait for it */
+    bool is_newcomer;        /* it came later: they do not wait for it either */
     uint32_t view, repaired; /* losses that the others survive, and those that it has repaired */
     uint64_t view_ns;        /* when it hears of the last one */
     unsigned lost_rank;
