@@ -256,6 +256,7 @@ static void decide(struct shard *s)
     each_record(s, find_orphan);
     decide_offers(s);
     if (!joins || node == s->rank) each_partition(s, decide_rows);
+    if (joins) saves_pass(s);
     loss_pass(s);
     if (!joins) round_forget(s, node);
     clocks_change(s, node, joins);

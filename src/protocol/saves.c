@@ -296,6 +296,17 @@ void saves_claimed(struct shard *s, struct row_ref ref)
     if (guardian(s, ref) != next) bitset_add(&s->saves->unsaved, ref.index);
 }
 
+void saves_pass(struct shard *s)
+{
+    for (uint64_t index = 0; index < s->records.keys; index++) {
+        struct row_ref ref = shard_row_ref(s, index);
+        unsigned home = loss_home(s, ref);
+        bool was_heir = loss_heir(s->losses, ref) == s->rank,
+             is_heir = loss_next_heir(s->losses, ref) == s->rank;
+        if (home != row_ref_home(ref) || (home != s->rank && was_heir && !is_heir)) drop(s, ref);
+    }
+}
+
 void saves_repaired(struct shard *s)
 {
     const struct losses *l = s->losses;
