@@ -49,6 +49,8 @@ int cluster_absent(struct cluster *, bool absent);
  * whose repair is over on this node; 0: none. And is that node lost? */
 uint32_t cluster_view(struct cluster *);
 uint32_t cluster_repaired(struct cluster *);
+/* What has become of the members. Any thread, while the reactors run. */
+void cluster_losses(struct cluster *, struct locus_losses *);
 bool cluster_has_lost(struct cluster *, unsigned rank);
 
 /* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
