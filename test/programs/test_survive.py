@@ -1,6 +1,7 @@
 """`locus run --survives`: a node is killed, the others train on and end well, and all who look see that it was lost."""
 import json
 import os
+import re
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
@@ -106,12 +107,14 @@ class Training(support.TestCase):
         self.assertIn("\n2 of 3 nodes are members: 1 lost, 0 left, 0 joined\n", ended.out)
         shown = self.must(f"{LOCUS} top --json --interval 0.1 127.0.0.1:{port}").splitlines()
         self.assertEqual([(row["rank"], row["members"], row["lost_nodes"]) for row in map(json.loads, shown)], [(0, 2, 1), (1, 2, 1)])
-        self.contains(self.must(f"curl -s http://127.0.0.1:{port}/metrics"), "\nlocus_members 2\n",
+        metrics, manual = self.must(f"curl -s http://127.0.0.1:{port}/metrics"), (support.ROOT / "docs/reference/metrics.md").read_text()
+        self.contains(manual, *(f"`{name}`" for name in re.findall("# TYPE ([^ ]+)", metrics)))
+        self.contains(metrics, "\nlocus_members 2\n",
                       '\nlocus_member_changes_total{change="lost"} 1\n', '\nlocus_lost_rows_total{from="save"} ')
         job.send(SIGTERM)
         self.assertEqual(job.wait(), 128 + SIGTERM, job)
         self.must(f"{REPORT} {at}/run --out {at}/page.html")
         page = Path(f"{at}/page.html").read_text()
-        self.assertRegex(page, "<p>after [0-9.]+ seconds: node 2 lost; the others went on</p>")
+        self.assertRegex(page, "<p>after [0-9.]+ [a-z]+: node 2 lost; the others went on</p>")
         self.assertGreater(page.count("<title>node 2 lost</title>"), 5)
         self.assertEqual(job.left(HANG_S), 0)
