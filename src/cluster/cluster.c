@@ -139,7 +139,7 @@ static void see_view(void *context, const struct change *change, const char *rea
     c->view.began_ns = time_now_ns();
     describe_loss(c, change->node, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
-    for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], *change);
+    for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], *change, -1);
 }
 
 static void report_repair(struct cluster *c)
