@@ -176,6 +176,9 @@ struct locus_config {
     /* A number made from whatever else must be equal on all nodes, such as the data and the
      * program's options: a node whose number differs from rank 0's is refused */
     uint64_t fingerprint;
+    /* 1: a node but rank 0 may be lost, one at a time, and the others go on.
+     * Equal on all nodes; 0: LOCUS_SURVIVES, else 0. Not with LOCUS_STATIC, LOCUS_FULL_REPLICATION */
+    unsigned survives;
 };
 
 /* Fills a configuration with the defaults. `size` is the size of the struct that the caller was

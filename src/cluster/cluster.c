@@ -251,7 +251,6 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .secret = &c->secret,
         .loopback_only = stays_on_loopback(c, config),
         .lost = lost_by_rendezvous,
-        .survives = c->survives,
         .view = see_view,
         .context = c,
     };
@@ -290,8 +289,8 @@ static int join(struct cluster *c, const struct locus_config *config)
     return c->reactor ? 0 : error_set(-ENOMEM, "no memory for %u shards", c->shards);
 }
 
-int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
-                 void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
     struct cluster *c = calloc(1, sizeof *c);
     *out = NULL;
@@ -301,7 +300,7 @@ int cluster_join(const struct locus_config *config, bool survives, void (*lost)(
     c->listener = -1;
     c->rank = config->rank;
     c->size = config->size;
-    c->survives = survives;
+    c->survives = config->survives;
     c->join_timeout_s = config->join_timeout_s;
     c->lost = lost;
     c->context = context;

@@ -100,8 +100,7 @@ const char *loss_offered(struct shard *s, const struct arrival *a)
 
 int loss_init(struct shard *s)
 {
-    const struct technique *t = s->technique;
-    if (!s->plan->lab.survives || !t->moves || t->every_node_holds || s->nodes < 2) return 0;
+    if (!s->plan->config.survives || s->nodes < 2) return 0;
     struct losses *l = s->losses = calloc(1, sizeof *l);
     if (!l) return -ENOMEM;
     l->member = calloc(s->nodes, sizeof *l->member);

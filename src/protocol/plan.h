@@ -33,6 +33,8 @@ struct technique {
     bool replicates;
     /* A row goes to the one node that wants it; several hold replicas (AdaPM, Appendix B.2.4). */
     bool moves_to_only_one;
+    /* A row of a lost node can be with another one (repair.h). */
+    bool survives;
 };
 
 /* NULL: there is no such technique. */
@@ -43,7 +45,6 @@ struct request;
 /* What experiments and tests change, and no program does: LOCUS_LAB (lab/README.md). */
 struct lab {
     bool is_immediate, is_tcp_only;
-    bool survives;   /* the loss of a node, if the technique can: repair.h */
     unsigned rounds; /* a second; 0: as many as the manager likes */
 };
 
@@ -80,7 +81,7 @@ struct config_field {
     bool is_equal;        /* on all nodes */
     unsigned least, most; /* of a count */
     double standard;      /* of seconds: for 0 */
-    const char *variable; /* of a text or of seconds: where it is NULL or 0 */
+    const char *variable; /* where it is NULL or 0 */
 };
 
 /* Sets what is not given, and checks the rest: -EINVAL names the field and its value. */

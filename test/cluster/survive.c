@@ -1,5 +1,5 @@
 /*
- * A node is lost, and the others go on (LOCUS_LAB=survives=1): killed, stopped, or cut off, at any
+ * A node is lost, and the others go on (`survives`): killed, stopped, or cut off, at any
  * moment while all push, pull, intend and localize. Nobody hangs, no call of theirs fails, and
  * barriers, sums and quiesces go on without it.
  *
@@ -302,7 +302,8 @@ ROLE(survive_node)
     n.team.tables = &table;
     n.team.table_count = 1;
     n.team.technique = (enum locus_technique)technique;
-    n.team.lab = n.shared->is_tcp_only ? "survives=1,tcp" : "survives=1";
+    n.team.survives = 1;
+    n.team.lab = n.shared->is_tcp_only ? "tcp" : NULL;
     n.team.shared = &n;
     FILE *before = stderr;
     stderr = open_memstream(&said, &bytes); /* test_fail() does not use it */

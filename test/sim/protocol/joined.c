@@ -10,10 +10,9 @@
 
 struct cluster *joined[JOINED_NODES_MAX];
 
-int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
-                 void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
-    (void)survives;
     struct cluster *c = *out = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
     c->rank = config->rank;

@@ -83,7 +83,7 @@ static void open_node(struct world *w, unsigned rank, const struct world_config 
     n->plan = (struct node_plan){.store = &n->store,
                                  .technique = technique_of(c->technique),
                                  .config.workers = c->workers ? c->workers : 1,
-                                 .lab.survives = c->survives,
+                                 .config.survives = c->survives,
                                  .clock = n->clocks,
                                  .node_keys = &n->waiting_keys};
     const struct shard_config shard = {.plan = &n->plan,
