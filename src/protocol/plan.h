@@ -9,6 +9,7 @@
 #ifndef LOCUS_PROTOCOL_PLAN_H
 #define LOCUS_PROTOCOL_PLAN_H
 
+#include "protocol/change.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -56,6 +57,10 @@ struct node_plan {
     bool remembers;                  /* shards keep what happens to keys: events.h */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents on the whole node */
+    /* [changes] of the members until this node joins them: its shards begin with the repair of the
+     * next one. 0: it is one from the start */
+    const struct change *history;
+    uint32_t changes;
     /* [workers] atomic, for bounds (clocks.h): the worker's clock, 0 until it first opens,
      * INT64_MAX while it is closed; how many requests it has posted to each shard. NULL: none */
     const locus_clock *const *progress;

@@ -278,7 +278,7 @@ static void hand_over(struct shard *s, const struct given *g)
 void saves_repair(struct shard *s)
 {
     struct saves *v = s->saves;
-    struct saves_peer *p = &v->peer[s->losses->change.node];
+    struct saves_peer *p = &v->peer[s->losses->change.node]; /* who joins has none of it */
     while (p->first < p->count) hand_over(s, &p->given[p->first++]);
     v->awaited -= p->asked != 0;
     p->asked = 0;
@@ -291,14 +291,20 @@ void saves_repair(struct shard *s)
 
 void saves_claimed(struct shard *s, struct row_ref ref)
 {
-    if (guardian(s, ref) == s->losses->change.node) bitset_add(&s->saves->unsaved, ref.index);
+    unsigned home = loss_home(s, ref),
+             next = home == s->rank ? loss_next_heir(s->losses, ref) : home;
+    if (guardian(s, ref) != next) bitset_add(&s->saves->unsaved, ref.index);
 }
 
 void saves_repaired(struct shard *s)
 {
-    s->saves->covers = s->losses->change.number;
+    const struct losses *l = s->losses;
+    struct saves_peer *p = &s->saves->peer[l->change.node];
+    /* nobody there will say that it has saved, or waits for it */
+    if (!loss_is_join(l)) *p = (struct saves_peer){.given = p->given, .capacity = p->capacity};
+    s->saves->covers = l->change.number;
     s->saves->due_ns = 0;
-    if (s->losses->members == 1) tell_platform(s);
+    if (l->members == 1) tell_platform(s);
 }
 
 /* ---- life ---- */
