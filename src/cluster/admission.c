@@ -221,7 +221,7 @@ static struct message *start_message(struct admission *a)
         message_put_u32(m, all->member[rank].workers);
     }
     message_put_u32(m, all->changes);
-    for (unsigned i = 0; i < all->changes; i++) {
+    for (uint32_t i = 0; i < all->changes; i++) {
         message_put_u32(m, all->change[i].kind);
         message_put_u32(m, all->change[i].node);
     }

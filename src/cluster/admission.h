@@ -45,7 +45,7 @@ struct member {
 struct members {
     unsigned size;
     struct member *member; /* [size] */
-    struct change *change; /* [changes], but no more than MESSAGE_CHANGES_MAX */
+    struct change *change; /* [CHANGES_MAX], of which there were `changes` */
     uint32_t changes;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/pinning.h"
+#include "cluster/newcomer.h"
 #include "cluster/rendezvous.h"
 #include "net/forked.h"
 #include "net/mesh.h"
@@ -26,6 +27,7 @@ struct cluster {
     double join_timeout_s, peer_timeout_s;
     struct secret secret;
     int listener; /* of the data port while joining, else -1 */
+    struct newcomer newcomer;
     struct rendezvous *rendezvous;
     struct rendezvous_cluster agreed;
     struct pinning_machine *machine;
@@ -42,12 +44,15 @@ struct cluster {
     unsigned lost_rank;
     char loss[LOSS_BYTES]; /* the sentence */
     struct {
+        bool joins;        /* nobody was lost */
         uint32_t repaired; /* the last one that is over */
         unsigned shards;   /* that are not through with it */
         uint64_t began_ns;
         uint64_t from_replicas, from_saves, zeros; /* rows, of all losses before */
         char loss[LOSS_BYTES];
-    } view; /* the last loss that was survived */
+    } view;                    /* the last change of members */
+    bool is_newcomer, has_met; /* joined a running cluster; and has met the others there */
+    unsigned joined;           /* nodes, since this one is a member */
 };
 
 /* Losing a node. */
@@ -55,9 +60,10 @@ struct cluster {
 static void describe_loss(const struct cluster *c, unsigned rank, const char *reason,
                           char loss[LOSS_BYTES])
 {
-    bool is_known = c->agreed.address && rank < (unsigned)c->size;
-    snprintf(loss, LOSS_BYTES, "node %u (%s) %s", rank,
-             is_known ? c->agreed.address[rank] : "unknown address", reason);
+    char address[ADDRESS_MAX] = "unknown address";
+    if (c->agreed.address && rank < (unsigned)c->size)
+        rendezvous_address(c->rendezvous, rank, address);
+    snprintf(loss, LOSS_BYTES, "node %u (%s) %s", rank, address, reason);
 }
 
 /* The first loss counts: what follows is mostly its consequence. */
@@ -129,23 +135,45 @@ static void lost_by_rendezvous(void *context, int rank, const char *reason)
     lose(c, (unsigned)rank, reason);
 }
 
-/* ---- a loss that is survived ---- */
+/* ---- the members change ---- */
 
 static void see_view(void *context, const struct change *change, const char *reason)
 {
     struct cluster *c = context;
     pthread_mutex_lock(&c->mutex);
+    c->view.joins = change->kind == CHANGE_JOINS;
     c->view.shards = c->shards;
     c->view.began_ns = time_now_ns();
+    c->joined += c->view.joins;
     describe_loss(c, change->node, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
-    for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], *change, -1);
+    for (unsigned s = 0; s < c->shards; s++)
+        reactor_see(c->reactor[s], *change, c->view.joins ? newcomer_take(&c->newcomer, s) : -1);
+}
+
+static void see_joining(void *context, uint64_t id, unsigned rank, const char *address)
+{
+    struct cluster *c = context;
+    if (*address)
+        newcomer_connect(&c->newcomer, id, rank, address);
+    else
+        newcomer_end(&c->newcomer);
+}
+
+static void newcomer_is_connected(void *context, uint64_t id, const char *why_not)
+{
+    rendezvous_connected(((struct cluster *)context)->rendezvous, id, why_not);
 }
 
 static void report_repair(struct cluster *c)
 {
     struct shard_counters all = {0};
     double seconds = (double)(time_now_ns() - c->view.began_ns) / 1e9;
+    if (c->view.joins) {
+        fprintf(stderr, "locus: %s; node %d goes on after %.3f s\n", c->view.loss, c->rank,
+                seconds);
+        return;
+    }
     for (unsigned s = 0; s < c->shards; s++) shard_add_counters(reactor_shard(c->reactor[s]), &all);
     uint64_t from_replicas = all.rows_from_replicas - c->view.from_replicas;
     uint64_t from_saves = all.rows_from_saves - c->view.from_saves;
@@ -168,6 +196,7 @@ static void note_repaired(void *context, uint32_t view)
     bool is_over = --c->view.shards == 0;
     if (is_over) report_repair(c);
     if (is_over) c->view.repaired = view;
+    pthread_cond_broadcast(&c->noted);
     pthread_mutex_unlock(&c->mutex);
     if (is_over) rendezvous_repaired(c->rendezvous, view);
 }
@@ -188,6 +217,25 @@ uint32_t cluster_repaired(struct cluster *c)
 bool cluster_has_lost(struct cluster *c, unsigned rank)
 {
     return c->survives && rendezvous_has_lost(c->rendezvous, rank);
+}
+
+bool cluster_is_newcomer(const struct cluster *c)
+{
+    return c->is_newcomer;
+}
+
+const struct change *cluster_history(const struct cluster *c, uint32_t *changes)
+{
+    *changes = c->agreed.changes;
+    return c->agreed.history;
+}
+
+unsigned cluster_joined(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    unsigned joined = c->joined;
+    pthread_mutex_unlock(&c->mutex);
+    return joined;
 }
 
 int cluster_loss(struct cluster *c)
@@ -252,12 +300,15 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .loopback_only = stays_on_loopback(c, config),
         .lost = lost_by_rendezvous,
         .view = see_view,
+        .joining = see_joining,
         .context = c,
     };
     int rc = rendezvous_join(&r, &c->rendezvous, &c->agreed);
     if (rc) return rc;
     c->shards = c->agreed.shards;
     c->peer_timeout_s = c->agreed.peer_timeout_s;
+    c->view.repaired = c->agreed.changes;
+    c->is_newcomer = c->agreed.changes > 0;
     return 0;
 }
 
@@ -411,12 +462,19 @@ static int connect_links(struct cluster *c, const struct node_plan *plan)
 {
     size_t links = (size_t)c->shards * (unsigned)c->size;
     int *fd = malloc(links * sizeof *fd);
+    unsigned char side[RENDEZVOUS_NODES_MAX];
     if (!fd) return error_set(-ENOMEM, "no memory for %zu links", links);
+    for (int i = 0; i < c->size; i++) {
+        bool is_none = i == c->rank || cluster_has_lost(c, (unsigned)i);
+        bool connects = i > c->rank || c->is_newcomer;
+        side[i] = is_none ? MESH_NOBODY : connects ? MESH_THEY_DO : MESH_WE_DO;
+    }
     const struct mesh_config m = {
         .cluster = c->agreed.id,
         .rank = (unsigned)c->rank,
         .size = (unsigned)c->size,
         .shards = c->shards,
+        .side = side,
         .address = (const char(*)[ADDRESS_MAX])c->agreed.address,
         .listener = c->listener,
         .secret = &c->secret,
@@ -425,8 +483,13 @@ static int connect_links(struct cluster *c, const struct node_plan *plan)
         .cancel = &c->is_lost,
     };
     int rc = mesh_connect(&m, fd);
-    secret_forget(&c->secret);
+    if (!c->survives) secret_forget(&c->secret);
     c->listener = -1;
+    c->newcomer = (struct newcomer){.connected = newcomer_is_connected,
+                                    .context = c,
+                                    .mesh = m,
+                                    .timeout_ns = (uint64_t)(c->join_timeout_s * 1e9)};
+    if (rc == 0 && c->survives) rc = newcomer_init(&c->newcomer);
     if (rc == 0)
         rc = open_reactors(c, plan, fd);
     else
@@ -445,19 +508,37 @@ static int announce_reactors(struct cluster *c)
     return cluster_loss(c);
 }
 
-int cluster_start(struct cluster *c, const struct node_plan *plan)
+/* Our shards have begun to repair what the others begin to when all are connected. */
+static int await_membership(struct cluster *c)
+{
+    rendezvous_connected(c->rendezvous, c->agreed.id, "");
+    pthread_mutex_lock(&c->mutex);
+    while (!c->is_lost && c->view.repaired == c->agreed.changes)
+        pthread_cond_wait(&c->noted, &c->mutex);
+    pthread_mutex_unlock(&c->mutex);
+    return cluster_loss(c);
+}
+
+static int meet_others(struct cluster *c)
 {
     const struct meeting opening = {.name = "locus_open"};
     struct word nothing = {.rc = 0};
+    return c->is_newcomer ? await_membership(c) : cluster_agree(c, &opening, &nothing);
+}
+
+int cluster_start(struct cluster *c, const struct node_plan *plan)
+{
+    const struct change ours = {c->agreed.changes + 1, CHANGE_JOINS, (unsigned)c->rank};
     plan_threads(c);
     /* Before there are links, whose end would speak faster than the report. */
     int rc = uring_check((unsigned)c->size, 1);
     if (rc == 0) rc = connect_links(c, plan);
     if (rc == -ECANCELED) rc = cluster_loss(c);
     if (rc == 0) rc = announce_reactors(c);
+    if (rc == 0 && c->is_newcomer) see_view(c, &ours, "has joined");
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
     if (rc && !has_lost(c)) report_failure(c);
-    if (rc == 0) rc = cluster_agree(c, &opening, &nothing);
+    if (rc == 0) rc = meet_others(c);
     if (rc == 0) __atomic_store_n(&c->is_open, true, __ATOMIC_RELAXED);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) reactor_all_run(c->reactor[s]);
     return rc;
@@ -477,7 +558,15 @@ int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
     int rc = cluster_loss(c);
+    if (rc == 0 && c->is_newcomer && !c->has_met && !meeting->lets_in) {
+        snprintf(w->text, sizeof w->text,
+                 "node %d has joined a running job, where it must meet the others by locus_meet "
+                 "before it can call %s",
+                 c->rank, meeting->name);
+        return error_set(w->rc = -EINVAL, "%s", w->text);
+    }
     if (rc == 0) rc = rendezvous_agree(c->rendezvous, meeting, w);
+    if (rc != -ECONNRESET) c->has_met = true;
     return rc == -ECONNRESET ? await_loss(c, rc) : rc;
 }
 
@@ -519,6 +608,7 @@ void cluster_free(struct cluster *c)
 {
     if (!c) return;
     rendezvous_stop(c->rendezvous); /* first: until then it may tell the reactors of a loss */
+    newcomer_fini(&c->newcomer);
     end_reactors(c);
     rendezvous_free(c->rendezvous); /* last: until then they may tell it of one */
     if (c->listener >= 0) forked_end(c->listener);

@@ -235,14 +235,17 @@ static bool read_history(struct rendezvous *r, struct message_reader *reader)
     struct rendezvous_cluster *c = &r->cluster;
     c->changes = message_get_u32(reader);
     if (c->changes == 0) return true;
-    if (!r->seen || c->changes > MESSAGE_CHANGES_MAX) return false;
+    if (!r->seen || c->changes > CHANGES_MAX) return false;
     c->history = calloc(c->changes, sizeof *c->history);
     for (uint32_t i = 0; c->history && i < c->changes; i++) {
         uint32_t kind = message_get_u32(reader), rank = message_get_u32(reader);
         c->history[i] = (struct change){i + 1, kind, rank};
         if (!change_members(r, kind, rank)) return false;
     }
-    r->view.change.number = r->view.told = r->view.repaired = c->changes;
+    r->view.change =
+        (struct change){c->changes + 1, CHANGE_JOINS, r->rank}; /* which we begin with */
+    r->view.told = c->changes + 1;
+    r->view.repaired = c->changes;
     return c->history && r->is_lost[r->rank];
 }
 
@@ -324,13 +327,16 @@ static bool on_view(struct rendezvous *r, struct message_reader *reader)
 {
     uint32_t number = message_get_u32(reader), kind = message_get_u32(reader),
              rank = message_get_u32(reader);
-    bool is_due = (r->phase == RUNNING || r->phase == LEAVING) && r->seen &&
-                  r->view.change.number == r->view.repaired && number == r->view.change.number + 1;
-    bool is_our_loss = rank == r->rank && kind != CHANGE_JOINS;
-    if (!is_due || is_our_loss || !change_members(r, kind, rank)) return false;
+    const struct change *last = &r->view.change;
+    bool is_ours = rank == r->rank && kind == CHANGE_JOINS && number == last->number;
+    bool is_next = rank != r->rank && last->number == r->view.repaired &&
+                   number == last->number + 1;
+    if ((r->phase != RUNNING && r->phase != LEAVING) || !r->seen || !(is_ours || is_next) ||
+        !change_members(r, kind, rank))
+        return false;
     r->view.change = (struct change){number, kind, rank};
     message_get_text(reader, r->view.reason, sizeof r->view.reason);
-    if (kind == CHANGE_JOINS && rank != r->rank)
+    if (kind == CHANGE_JOINS && !is_ours)
         memcpy(r->cluster.address[rank], r->newcomer.address, sizeof r->newcomer.address);
     r->has_reported = r->has_reported_failure = false;
     for (unsigned i = 0; i < r->silent_count; i++)

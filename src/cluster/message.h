@@ -162,8 +162,7 @@ enum {
     MESSAGE_NEEDS_ALL = 2,
     MESSAGE_LETS_IN = 4,
     MESSAGE_ERRNO_MAX = 4095,
-    MESSAGE_TEXT_MAX = 512,        /* of a sentence or a reason, with its 0 */
-    MESSAGE_CHANGES_MAX = 1 << 14, /* of members, after which none can join any more */
+    MESSAGE_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
 };
 
 enum message_type {

@@ -64,7 +64,8 @@ static struct message *lost_message(unsigned rank, const char *reason)
 /* None is under way. */
 static bool may_change(const struct server *s)
 {
-    return s->survives && s->is_open && s->repairing == 0 && s->leaving == 0;
+    return s->survives && s->is_open && s->repairing == 0 && s->leaving == 0 &&
+           s->members.changes < CHANGES_MAX;
 }
 
 static void change_members(struct server *s, enum change_kind kind, unsigned rank,
@@ -72,8 +73,7 @@ static void change_members(struct server *s, enum change_kind kind, unsigned ran
 {
     struct message *m = message_new(MESSAGE_VIEW);
     uint32_t number = ++s->members.changes;
-    if (number <= MESSAGE_CHANGES_MAX)
-        s->members.change[number - 1] = (struct change){number, kind, rank};
+    s->members.change[number - 1] = (struct change){number, kind, rank};
     message_put_u32(m, number);
     message_put_u32(m, kind);
     message_put_u32(m, rank);
@@ -477,8 +477,7 @@ static void on_message(void *context, struct channel *c, const struct message_he
 {
     struct server *s = context;
     if (c->rank < 0) {
-        s->admission.is_open = is_running(s) && may_change(s) && !s->joining &&
-                               s->members.changes < MESSAGE_CHANGES_MAX;
+        s->admission.is_open = is_running(s) && may_change(s) && !s->joining;
         admission_message(&s->admission, c, header, body);
         if (s->admission.is_open && c->rank >= 0 && s->members.member[c->rank].channel == c)
             begin_joining(s, (unsigned)c->rank);
@@ -557,7 +556,7 @@ static struct server *new_server(const struct rendezvous_config *c,
     s->members.size = size;
     s->survives = c->node.survives;
     s->members.member = calloc(size, sizeof *s->members.member);
-    s->members.change = calloc(MESSAGE_CHANGES_MAX, sizeof *s->members.change);
+    s->members.change = calloc(CHANGES_MAX, sizeof *s->members.change);
     int rc = s->members.member && s->members.change ? acceptor_init(&s->acceptor, &s->hub, size)
                                                     : -ENOMEM;
     if (rc == 0) rc = admission_init(&s->admission, c, a, deadline_ns);

@@ -61,8 +61,7 @@ struct mesh {
 
 static enum mesh_side side_of(const struct mesh_config *c, unsigned peer)
 {
-    enum mesh_side by_rank = peer < c->rank ? MESH_WE_DO : MESH_THEY_DO;
-    return c->side ? c->side[peer] : peer == c->rank ? MESH_NOBODY : by_rank;
+    return (enum mesh_side)c->side[peer];
 }
 
 static int *place_of(const struct mesh *m, unsigned peer, unsigned shard)

@@ -2,8 +2,7 @@
  * mesh.h - the data connections of a node: one for each shard to every other node, made when the
  * cluster forms; and those to a node that joins it later, to which all others connect.
  *
- * Each node listens on one port. Of two nodes the one with the higher rank connects and says hello;
- * the other checks that the connection belongs here, and answers. If the cluster has a secret, both
+ * Each node listens on one port. Of two nodes one connects and says hello; the other checks that the connection belongs here, and answers. If the cluster has a secret, both
  * prove that they know it. Other connections (a port scanner, a node of an earlier cluster, a peer
  * that says nothing) delay nothing; a peer whose proof is wrong is named on stderr.
  *
@@ -30,7 +29,7 @@ enum mesh_side { MESH_NOBODY, MESH_WE_DO, MESH_THEY_DO };
 struct mesh_config {
     uint64_t cluster; /* its id */
     unsigned rank, size, shards;
-    const unsigned char *side;          /* [size] enum mesh_side; NULL: whose rank is higher */
+    const unsigned char *side;          /* [size] enum mesh_side */
     const char (*address)[ADDRESS_MAX]; /* [size]; numeric hosts */
     int listener;                       /* -1: nobody connects to us */
     uint64_t deadline_ns;               /* CLOCK_MONOTONIC */
