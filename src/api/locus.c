@@ -426,6 +426,18 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
     return 0;
 }
 
+int locus_losses_read_sized(const locus *n, struct locus_losses *out, size_t size)
+{
+    struct locus_losses l = {.members = 1, .last = -1};
+    if (!out) return error_set(-EINVAL, "locus_losses_read: the result is NULL");
+    int rc = call_check_node("locus_losses_read", n);
+    if (rc) return rc;
+    if (n->cluster) cluster_losses(n->cluster, &l);
+    memset(out, 0, size);
+    memcpy(out, &l, size < sizeof l ? size : sizeof l);
+    return 0;
+}
+
 int locus_histogram_read(const locus *n, enum locus_histogram_kind kind,
                          struct locus_histogram *out)
 {

@@ -54,10 +54,9 @@ int cluster_absent(struct cluster *, bool absent);
  * the last one whose repair is over on this node; 0: none. And is that node lost? */
 uint32_t cluster_view(struct cluster *);
 uint32_t cluster_repaired(struct cluster *);
+/* What has become of the members. Any thread, while the reactors run. */
+void cluster_losses(struct cluster *, struct locus_losses *);
 bool cluster_has_lost(struct cluster *, unsigned rank);
-/* Did this node join a running cluster? And how many have, itself included, while it was a member. */
-bool cluster_is_newcomer(const struct cluster *);
-unsigned cluster_joined(struct cluster *);
 
 /* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
 int cluster_leave(struct cluster *);

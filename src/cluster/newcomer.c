@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "cluster/rendezvous.h"
 #include "net/forked.h"
 #include "locus.h"
 
@@ -25,9 +26,27 @@ int newcomer_init(struct newcomer *n)
     return 0;
 }
 
+int newcomer_take(struct newcomer *n, unsigned shard)
+{
+    if (n->runs) pthread_join(n->thread, NULL);
+    n->runs = false;
+    int *at = &n->fd[(size_t)n->rank * n->mesh.shards + shard], fd = *at;
+    *at = -1;
+    return fd;
+}
+
+static void end(struct newcomer *n)
+{
+    __atomic_store_n(&n->is_cancelled, true, __ATOMIC_RELEASE);
+    for (unsigned s = 0; s < n->mesh.shards; s++) {
+        int fd = newcomer_take(n, s);
+        if (fd >= 0) forked_end(fd);
+    }
+}
+
 void newcomer_fini(struct newcomer *n)
 {
-    if (n->fd) newcomer_end(n);
+    if (n->fd) end(n);
     free(n->address);
     free(n->side);
     free(n->fd);
@@ -39,13 +58,14 @@ static void *run(void *context)
     char why[512] = "";
     int rc = mesh_connect(&n->mesh, n->fd);
     if (rc) snprintf(why, sizeof why, "has no links to it: %.480s", locus_error());
-    if (rc != -ECANCELED) n->connected(n->context, n->mesh.cluster, why);
+    if (rc != -ECANCELED) rendezvous_connected(n->rendezvous, n->mesh.cluster, why);
     return NULL;
 }
 
 void newcomer_connect(struct newcomer *n, uint64_t id, unsigned rank, const char *address)
 {
-    newcomer_end(n);
+    end(n);
+    if (!*address) return;
     n->is_cancelled = false;
     n->side[n->rank] = MESH_NOBODY;
     n->side[rank] = MESH_WE_DO;
@@ -57,23 +77,5 @@ void newcomer_connect(struct newcomer *n, uint64_t id, unsigned rank, const char
     if (n->runs)
         pthread_setname_np(n->thread, "locus:newcomer");
     else
-        n->connected(n->context, id, "has no thread to connect to it");
-}
-
-int newcomer_take(struct newcomer *n, unsigned shard)
-{
-    if (n->runs) pthread_join(n->thread, NULL);
-    n->runs = false;
-    int *at = &n->fd[(size_t)n->rank * n->mesh.shards + shard], fd = *at;
-    *at = -1;
-    return fd;
-}
-
-void newcomer_end(struct newcomer *n)
-{
-    __atomic_store_n(&n->is_cancelled, true, __ATOMIC_RELEASE);
-    for (unsigned s = 0; s < n->mesh.shards; s++) {
-        int fd = newcomer_take(n, s);
-        if (fd >= 0) forked_end(fd);
-    }
+        rendezvous_connected(n->rendezvous, id, "has no thread to connect to it");
 }

@@ -223,6 +223,18 @@ static void note_places(const struct node *n, const locus_key *owned, size_t cou
         __atomic_store_n(&n->shared->is_at_another[owned[i]], 1, __ATOMIC_SEQ_CST);
 }
 
+/* As it is told to a program that lives on. */
+static void check_books(const struct seat *s, int living)
+{
+    const struct node *n = s->team->shared;
+    struct locus_losses l;
+    CHECK_EQ(locus_losses_read(s->node, &l), 0);
+    CHECK(l.survives == 1 && l.left == 0 && l.joined == 0 && !l.is_newcomer);
+    CHECK(l.members == (unsigned)living && l.lost == (unsigned)(s->team->nodes - living));
+    CHECK(is_lost(n, l.last) && l.last_at_s > 1.7e9 && l.last_s >= 0);
+    CHECK(l.save_age_s >= 0.1 && (l.saves == 0) == (l.saved_bytes == 0));
+}
+
 /* Phases of work until the parent says so. */
 static void live(struct seat *s)
 {
@@ -252,6 +264,7 @@ static void live(struct seat *s)
         if (is_chair) parent_tell("phase %d %d %d", phase, seats / WORKERS, lacking);
         WORKS(locus_barrier(s->worker));
     }
+    if (!is_lost(n, n->rank)) check_books(s, living);
 }
 
 /* All want the first rows, all the time. */
