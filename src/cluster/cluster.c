@@ -8,6 +8,7 @@
 #include "net/secret.h"
 #include "net/tcp.h"
 #include "net/uring.h"
+#include "protocol/repair.h"
 #include "store/keyspace.h"
 
 #include <errno.h>
@@ -42,8 +43,7 @@ struct cluster {
     unsigned lost_rank;
     char loss[LOSS_BYTES]; /* the sentence */
     struct {
-        uint32_t repaired; /* the last one that is over */
-        unsigned shards;   /* that are not through with it */
+        unsigned shards; /* that are not through with it */
         uint64_t began_ns;
         uint64_t from_replicas, from_saves, zeros; /* rows, of all losses before */
         char loss[LOSS_BYTES];
@@ -167,7 +167,6 @@ static void note_repaired(void *context, uint32_t view)
     pthread_mutex_lock(&c->mutex);
     bool is_over = --c->view.shards == 0;
     if (is_over) report_repair(c);
-    if (is_over) c->view.repaired = view;
     pthread_mutex_unlock(&c->mutex);
     if (is_over) rendezvous_repaired(c->rendezvous, view);
 }
@@ -179,9 +178,11 @@ uint32_t cluster_view(struct cluster *c)
 
 uint32_t cluster_repaired(struct cluster *c)
 {
-    pthread_mutex_lock(&c->mutex);
-    uint32_t view = c->view.repaired;
-    pthread_mutex_unlock(&c->mutex);
+    uint32_t view = UINT32_MAX;
+    for (unsigned s = 0; s < c->shards; s++) {
+        uint32_t last = repair_last(reactor_shard(c->reactor[s]));
+        if (last < view) view = last;
+    }
     return view;
 }
 

@@ -27,6 +27,7 @@ struct offer {
 
 struct losses {
     struct change change; /* the last one */
+    uint32_t repaired;    /* the last one whose repair is over; atomic */
     unsigned phase;
     uint16_t *member; /* [members] that live, ascending */
     unsigned members;
