@@ -19,10 +19,9 @@ static struct {
     uint64_t met_ns;
 } last;
 
-int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
-                 void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
-    (void)survives;
     if (config->rank == 0) memset(&last, 0, sizeof last);
     struct cluster *c = *out = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
@@ -83,6 +82,11 @@ uint32_t cluster_repaired(struct cluster *c)
         if (last_one < view) view = last_one;
     }
     return view;
+}
+
+void cluster_losses(struct cluster *c, struct locus_losses *l)
+{
+    (void)c, (void)l;
 }
 
 bool cluster_has_lost(struct cluster *c, unsigned rank)
