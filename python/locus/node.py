@@ -118,6 +118,12 @@ class Node:
         _c.check(self._call(_quick.locus_stats_read_sized, byref(stats), sizeof(stats)))
         return {name: getattr(stats, name) for name, _ in _c.CStats._fields_}
 
+    def losses(self) -> Dict[str, float]:
+        """How the cluster's members have changed since open(), by the names of struct locus_losses."""
+        losses = _c.CLosses()
+        _c.check(self._call(_quick.locus_losses_read_sized, byref(losses), sizeof(losses)))
+        return {name: getattr(losses, name) for name, _ in _c.CLosses._fields_}
+
     def report_value(self, curve: str, value: float) -> None:
         """A point of a curve of your own, such as a loss, in the run's report (LOCUS_REPORT); nothing without one."""
         _c.check(self._call(_quick.locus_report_value, curve.encode(), value))
@@ -302,7 +308,7 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     """Joins the cluster; returns when all nodes have. Rank, size and rendezvous come from what started the process
     (locus run, torchrun, srun, mpirun), unless `size` is given; alone it is a cluster of one. See struct locus_config
     for the rest; times are in seconds.  `fingerprint`: 64 bits of what else must be equal on all nodes; one that has others is refused.
-    `survives`: a node but rank 0 may be lost, and the others go on; False: as LOCUS_SURVIVES says.
+    `survives`: a node but rank 0 may be lost, and the others go on (losses()); False: as LOCUS_SURVIVES says.
 
     ArgumentError for a configuration that cannot be; JoinError when the cluster does not form, SystemFailure or
     FullError when the system refuses a resource.

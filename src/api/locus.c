@@ -175,6 +175,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     n->plan.config.tables = NULL; /* these are the caller's: only opening reads them */
     n->plan.config.rendezvous = n->plan.config.listen = NULL;
     n->plan.remembers = remembers;
+    n->plan.history = cluster_history(n->cluster, &n->plan.changes);
     n->plan.clock = n->clock;
     n->plan.node_keys = &n->waiting_keys;
     n->plan.progress = n->progress;
@@ -422,6 +423,18 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
     figures_read(n, &f);
     memset(out, 0, size);
     memcpy(out, &f.stats, size < sizeof f.stats ? size : sizeof f.stats);
+    return 0;
+}
+
+int locus_losses_read_sized(const locus *n, struct locus_losses *out, size_t size)
+{
+    struct locus_losses l = {.members = 1, .last = -1};
+    if (!out) return error_set(-EINVAL, "locus_losses_read: the result is NULL");
+    int rc = call_check_node("locus_losses_read", n);
+    if (rc) return rc;
+    if (n->cluster) cluster_losses(n->cluster, &l);
+    memset(out, 0, size);
+    memcpy(out, &l, size < sizeof l ? size : sizeof l);
     return 0;
 }
 

@@ -186,7 +186,7 @@ static void say_batch(struct shard *s)
         p->has_some = false;
         p->asked = v->batch;
         v->awaited++;
-        say(s, n, WIRE_BEGIN, v->batch, 0);
+        say(s, n, WIRE_BEGIN, v->batch, v->age.here_ns);
     }
     v->cpu_ns += s->platform->cpu_ns(s->platform->context) - began_ns;
 }
@@ -219,6 +219,8 @@ static void end(struct shard *s)
     v->is_sweeping = false;
     v->due_ns = v->began_ns + SAVES_PAUSE_NS;
     if (share_ns > v->due_ns) v->due_ns = share_ns;
+    __atomic_store_n(&v->age.here_ns, v->due_ns - v->began_ns + s->now_ns - v->began_ns,
+                     __ATOMIC_RELAXED);
     for (unsigned n = 0; n < s->nodes; n++)
         if (v->peer[n].before > 0) say(s, n, 0, 0, v->peer[n].before);
     shard_count(&s->counters.sweeps, 1);
@@ -246,6 +248,7 @@ const char *saves_heard(struct shard *s, const struct arrival *a)
     if (!s->saves) return "a sweep where the loss of a node ends the job";
     struct saves_peer *p = &s->saves->peer[a->peer];
     if (e->flags & WIRE_BEGIN) {
+        p->age_ns = (uint64_t)e->clock;
         say(s, a->peer, WIRE_END, e->round, 0);
         return NULL;
     }
@@ -265,12 +268,15 @@ const char *saves_heard(struct shard *s, const struct arrival *a)
 
 /* ---- a node was lost ---- */
 
+/* The lost node may have given it on, and will not say that it is saved. */
 static void hand_over(struct shard *s, const struct given *g)
 {
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
+    if (row_ref_home(ref) == s->rank) forget(s, s->losses->change.node, g);
     if (!is_kept(s, g) || home == s->rank) return;
-    float *values = say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
+    float *values =
+        say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
     if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);
     drop(s, ref);
 }
@@ -280,6 +286,7 @@ void saves_repair(struct shard *s)
     struct saves *v = s->saves;
     struct saves_peer *p = &v->peer[s->losses->change.node]; /* who joins has none of it */
     while (p->first < p->count) hand_over(s, &p->given[p->first++]);
+    if (!loss_is_join(s->losses)) __atomic_store_n(&v->age.lost_ns, p->age_ns, __ATOMIC_RELAXED);
     v->awaited -= p->asked != 0;
     p->asked = 0;
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
@@ -330,6 +337,7 @@ int saves_init(struct shard *s)
     v->of = memory_reserve(v->of_bytes);
     v->peer = calloc(s->nodes, sizeof *v->peer);
     s->mover.keeps = true;
+    v->age.here_ns = SAVES_PAUSE_NS;
     bool has_sets = bitset_init(&v->unsaved, keys) && bitset_init(&v->taken, keys);
     return v->of && v->peer && has_sets ? 0 : -ENOMEM;
 }
