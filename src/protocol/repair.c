@@ -119,7 +119,8 @@ static void say_phase(struct shard *s)
     struct losses *l = s->losses;
     l->phase++;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->change.number, l->phase);
+        if (l->member[i] != s->rank)
+            shard_send(s, l->member[i], WIRE_REPAIR, l->change.number, l->phase);
 }
 
 /* ---- 2: what is parked here is not lost ---- */

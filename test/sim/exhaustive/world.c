@@ -417,7 +417,8 @@ static void shard_hears(unsigned node)
         world_state.is_vague |= is_answer_to_write(&l->message[i].entry);
     memset(l, 0, sizeof *l);
     world_state.has_heard |= 1u << node;
-    repair_begin(&world_state.node[node].shard, (struct change){1, CHANGE_LOST, world_scenario.loses - 1});
+    repair_begin(&world_state.node[node].shard,
+                 (struct change){1, CHANGE_LOST, world_scenario.loses - 1});
 }
 
 /* Nothing comes to it any more. */
