@@ -41,8 +41,6 @@ static struct {
     uint64_t moment, relocations;
     struct invariants_losses losses;
     struct key_history key[JOURNAL_KEYS_MAX];
-    /* Of the requests of each node for each key that are under way: by item and by sync. */
-    bool sets_by_sync[PLATFORM_NODES_MAX][JOURNAL_KEYS_MAX];
 } world;
 
 static struct row_ref row_ref_at(unsigned node, locus_key key)
@@ -63,9 +61,7 @@ static unsigned shard_of(locus_key key)
 
 struct invariants_losses invariants_losses(void)
 {
-    struct invariants_losses l = world.losses;
-    for (locus_key key = 0; key < world.script->keys; key++) l.vague += journal_key(key)->is_vague;
-    return l;
+    return world.losses;
 }
 
 /* Where the key is at home, as the node has it. */
@@ -275,15 +271,13 @@ static bool is_about_a_key(const struct wire_entry *e)
 static bool is_claim(unsigned from, const struct wire_entry *e)
 {
     if (e->operation == WIRE_SAVE) return e->owner == from;
-    return e->operation != WIRE_HELD && e->operation != WIRE_OFFER;
+    return e->operation != WIRE_HELD && e->operation != WIRE_OFFER && e->operation != WIRE_TOLD;
 }
 
 static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     report_sent(shard, from, to, e);
     if (platform_is_broken() || platform_is_lost(from) || !is_about_a_key(e)) return;
-    if (e->operation == WIRE_SYNC && e->origin == from)
-        world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
     if (e->operation == WIRE_OFFER) {
         world.key[e->key].offer[from].term = e->term;
         world.key[e->key].offer[from].version = e->version;
@@ -295,14 +289,6 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
 
-/* An answer of the lost node will not come: what it did will be asked for again. */
-static bool is_answer_to_write(unsigned to, const struct wire_entry *e)
-{
-    return e->operation == WIRE_PUSHED || e->operation == WIRE_WAS_SET ||
-           ((e->operation == WIRE_ANSWER || e->operation == WIRE_ROW) &&
-            world.sets_by_sync[to][e->key]);
-}
-
 static void dropped(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     (void)shard;
@@ -310,7 +296,6 @@ static void dropped(unsigned shard, unsigned from, unsigned to, const struct wir
     if (e->operation == WIRE_ROW &&
         (!platform_is_lost(from) || owner_of_term(&world.key[e->key], e->term) == (int)to))
         lose_row(e->key);
-    if (platform_is_lost(from) && is_answer_to_write(to, e)) journal_key(e->key)->is_vague = true;
 }
 
 static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
@@ -464,7 +449,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         }
         float row[CONTENT_CAPACITY];
         show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
-        const char *wrong = j->is_vague ? NULL : check_content(row, j->layout, &c);
+        const char *wrong = check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica at node %u %s", n, wrong);
         if (row_ref_word(ref) != t->is_the_main) add_unsent(t, key, ref, w);
     }
@@ -474,7 +459,7 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
 {
     const struct journal_key *j = journal_key(key);
     struct content c;
-    if (j->is_vague || world.key[key].is_lost) return;
+    if (world.key[key].is_lost) return;
     if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, t->main))) return;
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
         const char *wrong = owner >= 0 ? check_content(t->main, j->layout, &c) : NULL;
@@ -523,7 +508,6 @@ static bool are_copies(locus_key key, const float *a, const float *b)
 {
     struct content_layout l = journal_key(key)->layout;
     struct content of_a, of_b;
-    if (journal_key(key)->is_vague) return true;
     return !content_read(a, l, &of_a) && !content_read(b, l, &of_b) && content_equals(&of_a, &of_b);
 }
 
@@ -571,7 +555,7 @@ static void check_fresh(locus_key key, unsigned node)
     directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
     float row[CONTENT_CAPACITY];
     struct content c;
-    if (gate == 0 || j->has_sets || j->is_vague || !row_ref_is_held(row_ref_at(node, key), w))
+    if (gate == 0 || j->has_sets || !row_ref_is_held(row_ref_at(node, key), w))
         return;
     if (!read_main(node, key, row) || content_read(row, j->layout, &c)) return;
     const char *wrong = journal_check_fresh(key, gate, &c);
@@ -837,8 +821,7 @@ static void read_last(locus_key key)
         if (platform_is_lost(n) || !is_here(n, key) || !read_main(n, key, row)) continue;
         struct content c;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
-        if (!wrong && !journal_key(key)->is_vague)
-            wrong = check_content(row, journal_key(key)->layout, &c);
+        if (!wrong) wrong = check_content(row, journal_key(key)->layout, &c);
         if (wrong) report_fail(key, "at rest: the row %s", wrong);
         return;
     }
