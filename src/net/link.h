@@ -64,7 +64,8 @@ struct wire_entry *link_entry(struct link *, uint32_t length);
 void link_flush(struct link *);
 
 /* How many bytes may wait to be sent: our own requests, and for every node all of its credit, because
- * in the worst case all its requests or their answers pass through us. */
+ * in the worst case all its requests or their answers pass through us. Where a lost node is survived,
+ * its part of what there is for all links: a repair says all rows at once. */
 size_t link_queued_max(const struct link *);
 
 /* Says goodbye (WIRE_BYE) after everything queued. From now on the end of the connection is no
@@ -82,15 +83,15 @@ bool link_peer_is_gone(const struct link *);
 struct link_stats {
     LINK_FIGURES(FIGURE_FIELD)
 };
-/* Adds what was counted so far. Any thread. */
+/* Adds what was counted so far, with earlier links to that peer. Any thread. */
 void link_add_stats(const struct link *, struct link_stats *to);
 
-/* Any thread, until the link is freed. */
+/* Any thread, until the link is freed. Of one that was dropped: zeros. */
 struct link_load {
     size_t queued_bytes; /* not acknowledged by the peer: here and in the kernel */
     double round_trip_s; /* as TCP measures it; 0: unknown */
     bool is_shm;         /* through shared memory (shm.h); else TCP */
 };
-struct link_load link_load(const struct link *);
+struct link_load link_load(struct link *);
 
 #endif

@@ -123,7 +123,8 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *                      the sender has a replica of the lost owner's row
  *   SAVE               a row for who decides about it if its owner is lost (saves.h); without
  *                      values: forget the one that you have
- *   SAVED              with WIRE_BEGIN: acknowledge these saves; with WIRE_END: they are here;
+ *   SAVED              with WIRE_BEGIN: acknowledge these saves, which become up to `clock` ns old; with
+ *                      WIRE_END: they are here;
  *                      otherwise: of the rows that you gave me, the first `clock` are saved
  *   TOLD               writes that the sender has done for node `owner`, or the lost `owner` for you:
  *                      their tags, and the number of the first (once.h) */

@@ -13,7 +13,7 @@ static struct notes *notes_of(const struct shard *s, unsigned writer, unsigned o
 
 static void note(struct notes *n, uint64_t number, uint32_t tag)
 {
-    if (!n->tag) n->tag = malloc(ONCE_WRITES_MAX * sizeof *n->tag);
+    if (!n->tag) n->tag = calloc(ONCE_WRITES_MAX, sizeof *n->tag);
     INVARIANT(n->tag != NULL, "no memory for notes of what was written for another node");
     n->tag[number % ONCE_WRITES_MAX] = tag;
     n->count = number + 1;
