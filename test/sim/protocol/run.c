@@ -217,7 +217,6 @@ struct run_result run_once(const struct run_options *o)
     r.lost_nodes = losses.nodes;
     r.lost_rows = losses.rows;
     r.joined = losses.joined;
-    r.vague = losses.vague;
     r.fiber_steps = fibers_steps();
     if (!report_has_failed()) close_nodes(); /* after a failure its fibers may be anywhere */
     r.operations = player_counters().operations - before.operations;
