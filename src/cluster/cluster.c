@@ -10,6 +10,7 @@
 #include "net/secret.h"
 #include "net/tcp.h"
 #include "net/uring.h"
+#include "protocol/repair.h"
 #include "protocol/saves.h"
 
 #include <errno.h>
@@ -45,9 +46,9 @@ struct cluster {
     unsigned lost_rank;
     char loss[LOSS_BYTES]; /* the sentence */
     struct {
-        bool joins;        /* nobody was lost */
-        uint32_t repaired; /* the last one that is over */
-        unsigned shards;   /* that are not through with it */
+        bool joins;      /* nobody was lost */
+        uint32_t saved;  /* the last one that is over, and all is saved anew */
+        unsigned shards; /* that are not through with it */
         uint64_t began_ns;
         struct locus_losses now; /* what shards count: as it was after the change before */
         char loss[LOSS_BYTES];
@@ -219,7 +220,7 @@ static void note_repaired(void *context, uint32_t view)
     pthread_mutex_lock(&c->mutex);
     bool is_over = --c->view.shards == 0;
     if (is_over) report_repair(c);
-    if (is_over) c->view.repaired = view;
+    if (is_over) c->view.saved = view;
     pthread_cond_broadcast(&c->noted);
     pthread_mutex_unlock(&c->mutex);
     if (is_over) rendezvous_repaired(c->rendezvous, view);
@@ -232,9 +233,11 @@ uint32_t cluster_view(struct cluster *c)
 
 uint32_t cluster_repaired(struct cluster *c)
 {
-    pthread_mutex_lock(&c->mutex);
-    uint32_t view = c->view.repaired;
-    pthread_mutex_unlock(&c->mutex);
+    uint32_t view = UINT32_MAX;
+    for (unsigned s = 0; s < c->shards; s++) {
+        uint32_t last = repair_last(reactor_shard(c->reactor[s]));
+        if (last < view) view = last;
+    }
     return view;
 }
 
@@ -295,7 +298,7 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
     if (rc) return rc;
     c->shards = c->agreed.shards;
     c->peer_timeout_s = c->agreed.peer_timeout_s;
-    c->view.repaired = c->agreed.changes;
+    c->view.saved = c->agreed.changes;
     c->is_newcomer = c->agreed.changes > 0;
     c->view.now.is_newcomer = c->is_newcomer;
     for (uint32_t i = 0; i < c->agreed.changes; i++)
@@ -477,7 +480,7 @@ static int await_membership(struct cluster *c)
 {
     rendezvous_connected(c->rendezvous, c->agreed.id, "");
     pthread_mutex_lock(&c->mutex);
-    while (!c->is_lost && c->view.repaired == c->agreed.changes)
+    while (!c->is_lost && c->view.saved == c->agreed.changes)
         pthread_cond_wait(&c->noted, &c->mutex);
     pthread_mutex_unlock(&c->mutex);
     return cluster_loss(c);

@@ -51,7 +51,7 @@ int cluster_agree(void *cluster, const struct meeting *, struct word *);
 int cluster_absent(struct cluster *, bool absent);
 
 /* Of a cluster that survives: the last change of members that has been heard of, counted from 1, and
- * the last one whose repair is over on this node; 0: none. And is that node lost? */
+ * the last one whose repair is over on this node, saves apart; 0: none. And is that node lost? */
 uint32_t cluster_view(struct cluster *);
 uint32_t cluster_repaired(struct cluster *);
 /* What has become of the members. Any thread, while the reactors run. */

@@ -3,6 +3,7 @@
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
 #include "protocol/loss.h"
+#include "protocol/once.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
@@ -53,11 +54,12 @@ static bool may_be_orphan(const struct shard *s, unsigned owner)
     return owner == loss_gone(s->losses) || owner == s->rank;
 }
 
+/* One of zeros that nobody has written has less than any save. */
 static void offer(struct shard *s, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);
     unsigned home = loss_home(s, ref);
-    if (!r || !may_be_orphan(s, r->owner)) return;
+    if (!r || !may_be_orphan(s, r->owner) || !row_word_is_written(ref, row_word(ref))) return;
     if (home == s->rank) {
         loss_offer(s, &(struct offer){ref.index, r->term, r->version, s->rank});
         return;
@@ -118,7 +120,8 @@ static void say_phase(struct shard *s)
     struct losses *l = s->losses;
     l->phase++;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, l->change.number, l->phase);
+        if (l->member[i] != s->rank)
+            shard_send(s, l->member[i], WIRE_REPAIR, l->change.number, l->phase);
 }
 
 /* ---- 2: what is parked here is not lost ---- */
@@ -259,6 +262,7 @@ static void decide(struct shard *s)
     loss_pass(s);
     if (!joins) round_forget(s, node);
     clocks_change(s, node, joins);
+    once_forget(s);
 }
 
 /* ---- it is over ---- */
@@ -285,6 +289,7 @@ static void end(struct shard *s)
     }
     if (l->change.node == s->rank) clocks_joined(s);
     saves_repaired(s);
+    __atomic_store_n(&l->repaired, l->change.number, __ATOMIC_RELEASE);
 }
 
 void repair_turn(struct shard *s)
@@ -296,6 +301,7 @@ void repair_turn(struct shard *s)
             return;
         }
         if (l->phase == 1) each_record(s, say_held);
+        if (l->phase == 1) once_tell_origins(s);
         if (l->phase == 2) decide(s);
         say_phase(s);
     }
@@ -328,6 +334,11 @@ void repair_begin(struct shard *s, struct change change)
     each_partition(s, claim_held);
     say_phase(s);
     repair_turn(s);
+}
+
+uint32_t repair_last(const struct shard *s)
+{
+    return s->losses ? __atomic_load_n(&s->losses->repaired, __ATOMIC_ACQUIRE) : 0;
 }
 
 bool repair_is_over(const struct shard *s)

@@ -1,6 +1,7 @@
 #include "protocol/saves.h"
 
 #include "protocol/loss.h"
+#include "protocol/once.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -143,6 +144,7 @@ static size_t save(struct shard *s, uint64_t index)
     directory_word w = row_word(ref);
     if (!row_word_is_written(ref, w)) return 0;
     unsigned to = guardian(s, ref);
+    once_tell(s, to);
     float *values = say_save(s, ref, s->rank, to, s->records.state[index].term, v->sweep,
                              ref.partition->stored);
     if (!values) return 0;
@@ -268,10 +270,12 @@ const char *saves_heard(struct shard *s, const struct arrival *a)
 
 /* ---- a node was lost ---- */
 
+/* The lost node may have given it on, and will not say that it is saved. */
 static void hand_over(struct shard *s, const struct given *g)
 {
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
+    if (row_ref_home(ref) == s->rank) forget(s, s->losses->change.node, g);
     if (!is_kept(s, g) || home == s->rank) return;
     float *values =
         say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
