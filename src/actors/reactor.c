@@ -72,7 +72,7 @@ struct reactor {
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
         struct question *question; /* atomic; NULL: none */
-        uint64_t change; /* atomic: of members, to begin with; packed; 0: none */
+        uint64_t change;           /* atomic: of members, to begin with; packed; 0: none */
         char reason[REASON_BYTES];
     } shared __attribute__((aligned(64)));
 };
@@ -139,6 +139,14 @@ static void platform_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
     r->repaired(r->context, view);
+}
+
+static uint64_t platform_sent(void *context)
+{
+    const struct reactor *r = context;
+    struct link_stats sum = {0};
+    for (unsigned peer = 0; peer < r->nodes; peer++) reactor_add_link(r, peer, &sum);
+    return sum.bytes_sent;
 }
 
 /* Opening. */
@@ -214,7 +222,8 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                                         platform_complete,
                                         platform_now_ns,
                                         platform_cpu_ns,
-                                        platform_repaired};
+                                        platform_repaired,
+                                        platform_sent};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }
@@ -315,8 +324,7 @@ static struct change unpack(uint64_t packed)
 static void begin_repair(struct reactor *r)
 {
     if (!__atomic_load_n(&r->shared.change, __ATOMIC_RELAXED)) return;
-    struct change change =
-        unpack(__atomic_exchange_n(&r->shared.change, 0, __ATOMIC_ACQUIRE));
+    struct change change = unpack(__atomic_exchange_n(&r->shared.change, 0, __ATOMIC_ACQUIRE));
     if (r->saw_loss) return;
     if (change.kind == CHANGE_LOST) uring_drop_link(r->uring, r->link[change.node]);
     repair_begin(&r->shard, change);
