@@ -866,7 +866,7 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->turn_ns = r->view_ns = UINT64_MAX;
     r->looks = true;
     r->calls = (struct platform){
-        r, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
+        r, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired, NULL};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     if (!r->inbox) return -ENOMEM;
     r->plan = *plan;

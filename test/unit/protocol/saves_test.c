@@ -338,6 +338,52 @@ TEST(saves, sweep_says_what_changed_since_the_last_and_no_more)
     CHECK_EQ(c->sweeps, sweeps);
 }
 
+static uint64_t sent_bytes;
+
+static uint64_t read_sent(void *context)
+{
+    (void)context;
+    return sent_bytes;
+}
+
+static uint64_t sweeps_after(struct world *w, uint64_t ns)
+{
+    CHECK_EQ(row_add(world_ref(w, 0, world_key(w, 0)), world_ones), 0);
+    for (uint64_t i = 0; i < 10; i++) world_pass(w, 1, ns / 10);
+    return w->node[0].shard.counters.sweeps;
+}
+
+TEST(saves, large_sweep_waits_for_what_else_is_sent)
+{
+    enum { MUCH = SAVES_FEW_BYTES * 10 };
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 2);
+    struct saves *v = saves_of(w, 0);
+    w->node[0].calls.sent = read_sent;
+    sent_bytes = 0;
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 1);
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 2); /* few bytes */
+    v->bytes = MUCH;
+    CHECK_EQ(sweeps_after(w, SAVES_AGE_NS / 2), 2);
+    CHECK(v->age.here_ns >= SAVES_AGE_NS / 2);
+    sent_bytes += MUCH * 100 / SAVES_PERCENT + 1;
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 3);
+    v->bytes = MUCH;
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_AGE_NS), 4);
+}
+
+/* Who gave them keeps them. */
+TEST(saves, sweep_is_due_when_many_rows_have_come)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 2);
+    struct saves *v = saves_of(w, 0);
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 1);
+    v->due_ns = UINT64_MAX - 1;
+    v->came = SAVES_CAME_MIN - 1;
+    CHECK_EQ(sweeps_after(w, SAVES_PAUSE_NS), 1);
+    v->came++;
+    CHECK_EQ(sweeps_after(w, SAVES_PAUSE_NS), 2);
+}
+
 /* Node 2 got the row from node 1 and gave it to its home, node 0, where it has not arrived: a sweep
  * of node 2 must not let node 1 forget it. */
 TEST(saves, giver_keeps_a_row_that_was_passed_on_until_it_has_been_received)
