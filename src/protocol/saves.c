@@ -324,7 +324,7 @@ void saves_repair(struct shard *s)
     struct saves *v = s->saves;
     struct saves_peer *p = &v->peer[s->losses->change.node]; /* who joins has none of it */
     while (p->first < p->count) hand_over(s, &p->given[p->first++]);
-    __atomic_store_n(&v->age.lost_ns, p->age_ns, __ATOMIC_RELAXED);
+    if (!loss_is_join(s->losses)) __atomic_store_n(&v->age.lost_ns, p->age_ns, __ATOMIC_RELAXED);
     v->awaited -= p->asked != 0;
     p->asked = 0;
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
@@ -339,6 +339,17 @@ void saves_claimed(struct shard *s, struct row_ref ref)
     unsigned home = loss_home(s, ref),
              next = home == s->rank ? loss_next_heir(s->losses, ref) : home;
     if (guardian(s, ref) != next) bitset_add(&s->saves->unsaved, ref.index);
+}
+
+void saves_pass(struct shard *s)
+{
+    for (uint64_t index = 0; index < s->records.keys; index++) {
+        struct row_ref ref = shard_row_ref(s, index);
+        unsigned home = loss_home(s, ref);
+        bool was_heir = loss_heir(s->losses, ref) == s->rank,
+             is_heir = loss_next_heir(s->losses, ref) == s->rank;
+        if (home != row_ref_home(ref) || (home != s->rank && was_heir && !is_heir)) drop(s, ref);
+    }
 }
 
 void saves_repaired(struct shard *s)

@@ -187,7 +187,7 @@ static int check_rows(struct seat *s, int phase)
             if (n->shared->last_phase && here[key] != NOT_HERE)
                 CHECK_EQ(here[key], (int)rows[i * LENGTH]);
             n->missing[key] = missing;
-            lacking += missing != 0;
+            lacking += missing > 0;
         }
     }
     return lacking;

@@ -23,6 +23,9 @@ struct node {
     char lost_reason[TEXT_BYTES];
     unsigned views, gone; /* the last one of a cluster that survives, and whom that has lost */
     char gone_reason[TEXT_BYTES];
+    uint64_t join_id; /* the last of who wants to join it, or not after all */
+    unsigned joins;
+    char join_address[ADDRESS_MAX];
     pthread_t thread;
     const char *barrier;
 };
@@ -81,5 +84,8 @@ void nodes_check_unharmed(const struct node *, int size);
 void nodes_form_surviving(struct node *, int size);
 /* Until it has come to that view, in which `gone` was lost. */
 void node_expect_view(struct node *, unsigned view, unsigned gone, const char *reason);
+/* Until it is told that a node of that rank and address wants to join; "": not after all. Returns the
+ * id. */
+uint64_t node_expect_joining(struct node *, unsigned rank, const char *address);
 
 #endif
