@@ -317,6 +317,28 @@ TEST(newcomer, that_ends_or_cannot_be_reached_changes_nothing)
     nodes_leave(n, 3);
 }
 
+/* It was stopped. */
+TEST(newcomer, that_falls_silent_changes_nothing)
+{
+    struct node n[3], other;
+    nodes_init(n, 3, nodes_address());
+    for (int rank = 0; rank < 3; rank++) {
+        n[rank].config.node.survives = true;
+        n[rank].config.node.peer_timeout_s = 0.5;
+    }
+    nodes_join(n, 3);
+    nodes_meet(n, 3);
+    lose(n, 3, 2, 1);
+    init_another(&other, 2, 3, &n[0]);
+    int fd = peer_join(&other);
+    await_joining(n, 3, &other);
+    await_called_off(n, 3, 2);
+    do_together(n, 2, node_meet, 0);
+    come_back(n, 3, 2, 2);
+    nodes_leave(n, 3);
+    close(fd);
+}
+
 /* What is said of one attempt counts for no other. */
 TEST(newcomer, is_none_by_what_was_said_of_an_earlier_one)
 {
@@ -455,6 +477,7 @@ TEST(newcomer, becomes_a_member_between_collectives)
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
     say_repaired(n, 2, 2);
     rendezvous_repaired(other.rendezvous, 2);
+    do_together(n, 3, node_meet, 0); /* all have said so before they come */
     rendezvous_free(other.rendezvous);
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 3, 2, ENDED);
     say_repaired(n, 2, 3);
