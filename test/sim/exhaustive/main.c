@@ -12,7 +12,8 @@
  *                                 all of N operations
  *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their
  *                                 nodes, and their operations; * is asynchronous; or
- *                                 "adaptive lose=1 0:begin 1:push": node 1 is lost at any time
+ *                                 "adaptive lose=1 0:begin 1:push": node 1 is lost at any time,
+ *                                 or joins at any (join=1)
  */
 #include "base/time.h"
 #include "protocol/plan.h"
@@ -104,6 +105,13 @@ static const char *const known[] = {
     "replicate lose=0 1:begin,push 2:begin",
     "lose=0 1:push 2:localize", /* a push that was done, and moves on */
     "replicate lose=0 1:push 2:begin",
+    /* ---- a node joins ---- */
+    "join=0 2:push",        /* the home of what nobody has written */
+    "join=0 0:push,pull",   /* and it asks */
+    "join=0 1:localize",    /* the home of a row */
+    "join=0 2:keep 0:push", /* of one with a replica */
+    "join=1 0:push",        /* another one */
+    "adaptive join=0 1:begin",
     /* ---- */
     "1:push*,pull 1:localize 2:localize 0:localize", /* back before the request that followed it */
 };
@@ -123,6 +131,13 @@ static const char *const known_large[] = {
     "adaptive lose=1 0:begin,push 2:begin,push",
     "adaptive lose=0 0:begin,push,end 1:begin,push,end",
     "adaptive lose=2 0:begin,push 1:begin,set,pull",
+    "join=0 1:push 2:push",
+    "join=0 0:push,pull 2:localize",
+    "join=0 1:localize,push 2:pull*",
+    "join=1 0:push 2:localize",
+    "adaptive join=0 1:begin,push",
+    "adaptive join=0 1:begin,push 2:begin",
+    "replicate join=0 1:begin,push 0:begin",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
     "1:push*,clock 2:localize,clock,bound", /* the clock overtakes a push that is sent on */

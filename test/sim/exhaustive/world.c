@@ -21,7 +21,8 @@ static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t leng
     (void)until_ns;
     const struct node *n = context;
     struct lane *l = &world_lane[n->rank][peer];
-    if (is_lost(peer) && world_state.has_heard >> n->rank & 1) return NULL;
+    if (is_lost(peer) && (world_scenario.joins || world_state.has_heard >> n->rank & 1))
+        return NULL;
     if (l->count == MESSAGES_MAX || peer == n->rank || length > SCENARIO_CALLS_MAX) abort();
     struct message *m = &l->message[l->count++];
     memset(m, 0, sizeof *m);
@@ -56,12 +57,23 @@ static uint64_t read_clock_ns(void *context)
 static void note_repaired(void *context, uint32_t view)
 {
     const struct node *n = context;
-    if (view != 1 || !repair_is_over(&n->shard) || world_state.has_repaired >> n->rank & 1)
+    if (view != 1u + world_scenario.joins || !repair_is_over(&n->shard) ||
+        world_state.has_repaired >> n->rank & 1)
         world_state.wrong = "a repair is over that was not begun";
     world_state.has_repaired |= 1u << n->rank;
 }
 
 /* ---- opening ---- */
+
+static struct change lost_before; /* all that */
+
+/* As if it had gone through the loss with the others. */
+static void note_loss(unsigned rank)
+{
+    struct row_ref ref = row_ref_at(rank);
+    clocks_change(&world_state.node[rank].shard, world_scenario.loses - 1, false);
+    if (row_ref_was_held(ref) != row_ref_is_home(ref)) row_ref_moved(ref);
+}
 
 static void open_node(unsigned rank)
 {
@@ -88,11 +100,14 @@ static void open_node(unsigned rank)
                                  .technique = technique_of(world_scenario.technique),
                                  .config.survives = world_scenario.loses > 0,
                                  .config.workers = n->workers ? n->workers : 1,
+                                 .history = &lost_before,
+                                 .changes = world_scenario.joins,
                                  .progress = progress_at[rank],
                                  .posted = posted_at[rank]};
     const struct shard_config c = {
         .plan = &n->plan, .platform = &n->calls, .credit_bytes = 1 << 20};
     if (store_open(&world_store[rank], &config) || shard_init(&n->shard, &c)) abort();
+    if (world_scenario.joins && rank + 1 != world_scenario.loses) note_loss(rank);
 }
 
 static void prepare_call(unsigned i)
@@ -122,6 +137,7 @@ void world_open(const struct scenario *s)
     memset(&world_state, 0, sizeof world_state);
     memset(world_lane, 0, sizeof world_lane);
     world_scenario = *s;
+    lost_before = (struct change){1, CHANGE_LOST, s->loses - 1};
     for (unsigned w = 0; w < s->workers; w++)
         local_worker[w] = world_state.node[s->node[w]].workers++;
     for (unsigned n = 0; n < nodes(); n++) open_node(n);
@@ -265,11 +281,18 @@ static bool has_urgent(unsigned node)
     return false;
 }
 
+/* Its workers do not open before that is over. */
+static bool is_joining(unsigned node)
+{
+    return world_scenario.joins && node + 1 == world_scenario.loses &&
+           !repair_is_over(&world_state.node[node].shard);
+}
+
 unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
 {
     unsigned n = 0;
     for (unsigned w = 0; w < world_scenario.workers; w++) {
-        if (is_lost(world_scenario.node[w])) continue;
+        if (is_lost(world_scenario.node[w]) || is_joining(world_scenario.node[w])) continue;
         if (world_next_call(w) >= 0)
             choice[n++] = (struct world_choice){WORLD_CALLS, (uint8_t)w, 0};
         if (world_first_posted(w) >= 0)
@@ -405,16 +428,17 @@ static void shard_turns(unsigned node, bool synchronizes)
  * rest not. */
 static void shard_hears(unsigned node)
 {
-    memset(&world_lane[world_scenario.loses - 1][node], 0, sizeof(struct lane));
+    const struct change lost = {1, CHANGE_LOST, world_scenario.loses - 1},
+                        joins = {2, CHANGE_JOINS, lost.node};
+    if (!world_scenario.joins) memset(&world_lane[lost.node][node], 0, sizeof(struct lane));
     world_state.has_heard |= 1u << node;
-    repair_begin(&world_state.node[node].shard,
-                 (struct change){1, CHANGE_LOST, world_scenario.loses - 1});
+    repair_begin(&world_state.node[node].shard, world_scenario.joins ? joins : lost);
 }
 
 /* Nothing comes to it any more. */
 static void clear_lanes_to_lost(void)
 {
-    for (unsigned from = 0; from < nodes() && world_state.has_lost; from++)
+    for (unsigned from = 0; from < nodes() && is_lost(world_scenario.loses - 1); from++)
         memset(&world_lane[from][world_scenario.loses - 1], 0, sizeof(struct lane));
 }
 
@@ -426,9 +450,12 @@ void world_do(struct world_choice c)
     case WORLD_ARRIVES: message_arrives(c.from, c.to); break;
     case WORLD_CLOSES: worker_closes(c.from); break;
     case WORLD_TURNS: shard_turns(c.from, c.to); break;
-    case WORLD_LOSES: world_state.has_lost = true; break;
+    case WORLD_LOSES:
+        world_state.has_lost = true;
+        if (world_scenario.joins) shard_hears(c.from); /* the first */
+        break;
     case WORLD_HEARS: shard_hears(c.from); break;
     }
     clear_lanes_to_lost();
-    if (is_repairing() && !world_has_row()) world_state.row_is_lost = true;
+    if (is_repairing() && !world_scenario.joins && !world_has_row()) world_state.row_is_lost = true;
 }

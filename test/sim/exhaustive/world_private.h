@@ -67,7 +67,7 @@ struct node {
 struct world_state {
     struct node node[NODES_MAX];
     struct call call[SCENARIO_CALLS_MAX];
-    /* A node is lost; nodes that have heard of that, and those that have repaired, as bits; the row
+    /* A node is lost, or has joined; nodes that have heard of that, and those that have repaired, as bits; the row
      * was lost with it. */
     bool has_lost, row_is_lost;
     unsigned has_heard, has_repaired;
@@ -98,15 +98,16 @@ static inline unsigned nodes(void)
 
 static inline bool is_lost(unsigned node)
 {
-    return world_state.has_lost && node + 1 == world_scenario.loses;
+    return world_state.has_lost != world_scenario.joins && node + 1 == world_scenario.loses;
 }
 
-/* A node is lost, and not all others have repaired that. */
+/* A node is lost, or has joined, and not all members have repaired that. */
 static inline bool is_repairing(void)
 {
     if (!world_state.has_lost) return false;
-    unsigned others = ((1u << nodes()) - 1) & ~(1u << (world_scenario.loses - 1));
-    return world_state.has_repaired != others;
+    unsigned members = (1u << nodes()) - 1;
+    if (!world_scenario.joins) members &= ~(1u << (world_scenario.loses - 1));
+    return world_state.has_repaired != members;
 }
 
 static inline bool is_lost_call(unsigned call)
