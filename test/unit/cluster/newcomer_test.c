@@ -1,4 +1,5 @@
 /* A node joins a running cluster, where one of its rank was lost. */
+#include "cluster/member.h"
 #include "cluster/message.h"
 #include "cluster/peers.h"
 #include "test.h"
@@ -466,6 +467,16 @@ static void *meet_second(void *argument)
     return NULL;
 }
 
+/* What it says from then on is behind that. */
+static void await_arrival(struct node *n)
+{
+    for (bool has_arrived = false; !has_arrived; sleep_ms(1)) {
+        hub_lock(&n->rendezvous->hub);
+        has_arrived = n->rendezvous->barrier == ARRIVED;
+        hub_unlock(&n->rendezvous->hub);
+    }
+}
+
 /* Neither between two barriers that belong together, nor while some wait in one that needs all. */
 TEST(newcomer, becomes_a_member_between_collectives)
 {
@@ -485,11 +496,11 @@ TEST(newcomer, becomes_a_member_between_collectives)
     do_together(n, 3, node_meet, 0);
 
     join_in_part(n, 3, &other);
-    rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
+    rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_connected(other.rendezvous, other.cluster.id, "");
     node_start(&n[1], save);
-    sleep_s(0.02); /* it waits there, or the test tests nothing */
-    rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
+    await_arrival(&n[1]);
+    rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
     save(&n[0]);
     node_finish(&n[1]);
     nodes_check(n, 2, 0, "");
