@@ -42,9 +42,9 @@ void invariants_at_rest(void);
 void invariants_print(locus_key);
 
 uint64_t invariants_relocations(void);
-/* Nodes lost; rows lost with them. */
+/* Nodes lost; rows lost with them; nodes that came back. */
 struct invariants_losses {
-    uint64_t nodes, rows;
+    uint64_t nodes, rows, joined;
 };
 struct invariants_losses invariants_losses(void);
 

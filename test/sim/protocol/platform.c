@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
+enum { STEP_NS = 10, NAPS_MAX = 128, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
 
 struct inbox {
     struct mailbox mailbox;
@@ -22,8 +22,10 @@ struct inbox {
 
 struct reactor {
     struct shard shard;
+    struct node_plan plan;
     struct platform calls;
     unsigned node, number;
+    bool is_over;        /* another node has come where it was */
     struct inbox *inbox; /* [workers] */
     bool is_in_call, saw_loss;
     bool looks; /* whether its shard has news: once after each turn, and when it is woken */
@@ -57,14 +59,15 @@ static struct {
     unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
     uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
     bool ended, broken;
-    /* Losses that the others survive. */
+    /* Losses that the others survive, and nodes that come back. */
     struct {
-        unsigned node; /* the last one, or the next */
+        unsigned node; /* that will be lost */
         uint64_t due;  /* entries until then, UINT64_MAX: none is to come */
-        uint32_t view; /* losses so far */
+        uint32_t view; /* changes so far */
+        struct change change[PLATFORM_CHANGES];
         uint64_t at_ns;
         unsigned left;                          /* shards that have not repaired the last one */
-        uint32_t repaired[PLATFORM_SHARDS_MAX]; /* losses that any shard of this number has */
+        uint32_t repaired[PLATFORM_SHARDS_MAX]; /* changes that any shard of this number has */
     } loss;
     uint64_t entries_sent;
     struct platform_counters counters;
@@ -339,7 +342,7 @@ bool platform_is_broken(void)
 void platform_lose(unsigned node, unsigned after)
 {
     if (node == 0 || node >= sim.nodes || sim.loss.due != UINT64_MAX || platform_is_repairing() ||
-        platform_is_lost(node) || sim.broken)
+        platform_is_lost(node) || sim.broken || sim.loss.view == PLATFORM_CHANGES)
         return;
     sim.loss.node = node;
     sim.loss.due = sim.entries_sent + after;
@@ -388,33 +391,112 @@ static void cut(unsigned shard, unsigned from, unsigned to)
 }
 
 /* Node n, one of the others, will hear of it, and its shards later. */
-static void leave_alone(struct cluster *c, unsigned n, unsigned lost, uint64_t within_ns)
+static void tell(struct cluster *c, unsigned n, unsigned node, uint64_t within_ns)
 {
     c->view = sim.loss.view;
     c->view_ns = platform_now_ns() + some_ns(within_ns);
     for (unsigned s = 0; s < sim.shards; s++) {
-        cut(s, lost, n);
-        cut(s, n, lost);
+        if (joined[node]->is_gone) {
+            cut(s, node, n);
+            cut(s, n, node);
+        }
         c->reactor[s]->view_ns = c->view_ns + some_ns(within_ns);
         sim.loss.left++;
     }
 }
 
-static void lose(unsigned node)
+static void change(enum change_kind kind, unsigned node)
+{
+    uint32_t view = ++sim.loss.view;
+    sim.loss.change[view - 1] = (struct change){view, kind, node};
+}
+
+static uint64_t some_delay_ns(void)
 {
     const uint64_t within_ns[] = {1, 1000, 20000, 200000};
-    uint64_t within = within_ns[dice_below(&sim.dice, 4)];
+    return within_ns[dice_below(&sim.dice, 4)];
+}
+
+static void tell_others(unsigned node, uint64_t within)
+{
+    for (unsigned n = 0; n < sim.nodes; n++)
+        if (n != node && !joined[n]->is_gone) tell(joined[n], n, node, within);
+}
+
+static void lose(unsigned node)
+{
     struct cluster *lost = joined[node];
+    uint64_t within = some_delay_ns();
     sim.loss.due = UINT64_MAX;
-    sim.loss.view++;
+    change(CHANGE_LOST, node);
     sim.loss.at_ns = platform_now_ns();
     lost->is_gone = true;
     lost->loss_ns = platform_now_ns() + some_ns(20000);
     lost->lost_rank = node;
-    for (unsigned n = 0; n < sim.nodes; n++)
-        if (!joined[n]->is_gone) leave_alone(joined[n], n, node, within);
+    tell_others(node, within);
     if (sim.hooks.lost) sim.hooks.lost(node);
     joined_look_for_meeting(sim.nodes);
+}
+
+/* A node comes back. */
+
+bool platform_may_join(unsigned node)
+{
+    if (platform_is_repairing() || sim.broken) return false;
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (joined[node]->reactor[s]->is_in_call) return false;
+    return platform_is_lost(node) && sim.loss.view < PLATFORM_CHANGES;
+}
+
+bool platform_has_joined(unsigned node)
+{
+    return cluster_repaired(joined[node]) == joined[node]->view;
+}
+
+unsigned platform_newcomer(unsigned shard)
+{
+    const struct change *last = &sim.loss.change[sim.loss.view - 1];
+    if (sim.loss.view == 0 || last->kind != CHANGE_JOINS) return PLATFORM_NODES_MAX;
+    return repair_is_over(&joined[last->node]->reactor[shard]->shard) ? PLATFORM_NODES_MAX
+                                                                      : last->node;
+}
+
+void platform_begins_to_join(unsigned node)
+{
+    change(CHANGE_JOINS, node);
+    for (unsigned s = 0; s < sim.shards; s++) {
+        joined[node]->reactor[s]->is_over = true;
+        for (unsigned n = 0; n < sim.nodes; n++)
+            for (unsigned out = 0; out < 2; out++) {
+                unsigned from = out ? node : n, to = out ? n : node;
+                struct platform_link *l = &sim.link[s][from][to];
+                if (platform_is_lost(n) && n != node) continue;
+                drop_frames(l);
+                free(l->open);
+                draw_link(l, from, to);
+            }
+    }
+}
+
+static void begin_call(struct reactor *);
+static void end_call(struct reactor *);
+static void run_reactor(void *);
+
+void platform_joins(unsigned node)
+{
+    struct cluster *c = joined[node];
+    c->view = sim.loss.view;
+    c->is_newcomer = true;
+    if (sim.hooks.joined) sim.hooks.joined(node);
+    tell_others(node, some_delay_ns());
+    sim.loss.left += sim.shards;
+    for (unsigned s = 0; s < sim.shards; s++) c->reactor[s]->view = c->view;
+    for (unsigned s = 0; s < sim.shards; s++) {
+        begin_call(c->reactor[s]);
+        repair_begin(&c->reactor[s]->shard, sim.loss.change[c->view - 1]);
+        end_call(c->reactor[s]);
+        fibers_add(run_reactor, c->reactor[s]);
+    }
 }
 
 /* Silence. */
@@ -464,21 +546,24 @@ static void end_call(struct reactor *r)
     r->is_in_call = false;
     bool settled = --sim.calls[r->number] == 0;
     if (sim.hooks.returned) sim.hooks.returned(r->number, r->node, settled);
-    if (sim.entries_sent >= sim.loss.due && is_quiet()) lose(sim.loss.node);
+    if (sim.entries_sent >= sim.loss.due && is_quiet() && !platform_is_repairing())
+        lose(sim.loss.node);
 }
 
-/* The shard hears of the loss; of what the lost node has sent it will hear nothing more. */
+/* The shard hears of the change; of what a lost node has sent it will hear nothing more. */
 static void begin_repair(struct reactor *r)
 {
-    unsigned lost = sim.loss.node;
-    struct platform_link *from = &sim.link[r->number][lost][r->node];
+    const struct change *c = &sim.loss.change[sim.loss.view - 1];
     r->view_ns = UINT64_MAX;
-    r->view = sim.loss.view;
-    tell_dropped(from->first, r->number, lost, r->node);
-    drop_frames(from);
-    sim.link[r->number][r->node][lost].dead = true;
+    r->view = c->number;
+    if (c->kind == CHANGE_LOST) {
+        struct platform_link *from = &sim.link[r->number][c->node][r->node];
+        tell_dropped(from->first, r->number, c->node, r->node);
+        drop_frames(from);
+        sim.link[r->number][r->node][c->node].dead = true;
+    }
     begin_call(r);
-    repair_begin(&r->shard, (struct change){r->view, CHANGE_LOST, lost});
+    repair_begin(&r->shard, *c);
     end_call(r);
 }
 
@@ -601,6 +686,7 @@ static bool looks_for_news(struct reactor *r)
 
 static bool has_news(const void *reactor)
 {
+    if (((const struct reactor *)reactor)->is_over) return true;
     struct reactor *r = joined[((const struct reactor *)reactor)->node]
                             ->reactor[((const struct reactor *)reactor)->number];
     const struct cluster *c = joined[r->node];
@@ -623,7 +709,7 @@ static void run_reactor(void *argument)
     struct reactor *r = argument;
     for (;;) {
         locus_fiber_wait(has_news, r);
-        if (sim.ended) return;
+        if (sim.ended || r->is_over) return;
         turn(r);
     }
 }
@@ -698,6 +784,11 @@ void platform_add_reactors(unsigned workers)
     fibers_set_clock(platform_now_ns);
     for (unsigned n = 0; n < sim.nodes; n++)
         for (unsigned s = 0; s < sim.shards; s++) fibers_add(run_reactor, joined[n]->reactor[s]);
+}
+
+void platform_worker_begins(void)
+{
+    sim.workers_left++;
 }
 
 void platform_worker_ended(void)
@@ -775,10 +866,15 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->turn_ns = r->view_ns = UINT64_MAX;
     r->looks = true;
     r->calls = (struct platform){
-        r, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
+        r, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired, NULL};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     if (!r->inbox) return -ENOMEM;
-    const struct shard_config shard = {.plan = plan,
+    r->plan = *plan;
+    if (sim.loss.view > 0) { /* it comes back */
+        r->plan.history = sim.loss.change;
+        r->plan.changes = sim.loss.view - 1;
+    }
+    const struct shard_config shard = {.plan = &r->plan,
                                        .platform = &r->calls,
                                        .number = number,
                                        .round_ns = sim.nature.round_ns,
