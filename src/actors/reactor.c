@@ -410,14 +410,6 @@ static bool would_leave(const struct reactor *r, uint64_t now)
            may_be_helped(r);
 }
 
-static void poll_gently(const struct reactor *r)
-{
-    if (r->yields)
-        sched_yield();
-    else
-        cpu_relax();
-}
-
 static void *run(void *argument)
 {
     struct reactor *r = argument;
@@ -434,7 +426,7 @@ static void *run(void *argument)
         if (work > 0)
             busy = now;
         else if (now - busy < REACTOR_SPIN_NS && !would_leave(r, now))
-            poll_gently(r);
+            r->yields ? (void)sched_yield() : cpu_relax();
         else
             sleep_until_news(r);
         now = time_now_ns();
