@@ -159,7 +159,11 @@ static size_t save(struct shard *s, uint64_t index)
     return bytes;
 }
 
-enum { FETCHED_TOGETHER = 32 };
+#ifdef LOCUS_FIBERS
+enum { FETCHED_TOGETHER = 2, BATCH_BYTES = 1 }; /* simulations have few rows */
+#else
+enum { FETCHED_TOGETHER = 32, BATCH_BYTES = 1 << 18 };
+#endif
 
 static size_t save_some(struct shard *s)
 {
@@ -182,8 +186,7 @@ static void say_batch(struct shard *s)
 {
     struct saves *v = s->saves;
     uint64_t began_ns = s->platform->cpu_ns(s->platform->context);
-    for (size_t bytes = 0; bytes < SAVES_BATCH_BYTES && !is_empty(&v->taken);)
-        bytes += save_some(s);
+    for (size_t bytes = 0; bytes < BATCH_BYTES && !is_empty(&v->taken);) bytes += save_some(s);
     v->batch++;
     for (unsigned n = 0; n < s->nodes; n++) {
         struct saves_peer *p = &v->peer[n];

@@ -28,7 +28,7 @@
 /* Between the beginnings of two sweeps. And saves take at most 3 % of the time: what a sweep takes is
  * a quarter of it, as guardians store each row, and a worker marks it anew, which the shard hears. */
 #define SAVES_PAUSE_NS UINT64_C(100000000)
-enum { SAVES_PAUSES = 31 * 4, SAVES_BATCH_BYTES = 1 << 18 };
+enum { SAVES_PAUSES = 31 * 4 };
 /* Sweeps of more than SAVES_FEW_BYTES wait until this node has sent 100 / SAVES_PERCENT times as much
  * of everything else as the last one took, but never for longer than that: a node that is silent is
  * missed no sooner. */
