@@ -138,8 +138,9 @@ static void put_once(const struct shard *s)
 {
     const struct once *o = s->once;
     for (unsigned i = 0; i < s->nodes * s->nodes; i++) {
-        put(o->of[i].count | o->said[i] << 8 | o->answers[i / s->nodes] << 16);
-        for (uint64_t n = 0; n < o->of[i].count; n++) put(o->of[i].tag[n % ONCE_WRITES_MAX]);
+        put(o->of[i].count | o->said[i] << 8);
+        for (uint64_t n = 0; o->of[i].tag && n < o->of[i].count; n++)
+            put(o->of[i].tag[n % ONCE_WRITES_MAX]);
     }
 }
 
