@@ -156,7 +156,8 @@ static void find_orphan(struct shard *s, struct record *r)
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (!l.is_replica) return;
-    if (may_be_orphan(s, l.owner))
+    bool is_of_former_home = r->is_orphan && loss_home(s, ref) != row_ref_home(ref);
+    if (may_be_orphan(s, l.owner) || is_of_former_home)
         replica_is_orphaned(s, r, loss_home(s, ref));
     else
         replica_comes_from(s, r, l.owner); /* an orphan of an earlier loss was its home's */

@@ -3,10 +3,11 @@
  * lost node never had each is there once.
  *
  * Each push of a key has a number, from memory that all share, and a field of its own in the row: two
- * bits of a float, as in ../sim/content.h. When enough pushes have begun, node 2 is killed. Before
- * that node 1 may be stopped, so that answers wait for it that it will not get, while what it has
- * pushed moves on.
+ * bits of a float, as in ../sim/content.h. When enough pushes have begun, node 2 is killed. Where
+ * there are cables, before that its answers do not arrive at node 1 any more, whose pushes it goes on
+ * to do, while rows move on to node 0.
  */
+#include "cables.h"
 #include "team.h"
 
 #include <fcntl.h>
@@ -88,11 +89,13 @@ static void check_row(struct seat *s, locus_key key)
     for (int i = 0; i < PUSHES; i++) {
         unsigned times = (unsigned)row[i / FIELDS] >> 2 * (i % FIELDS) & 3;
         if (times > 1 || (times && i >= made))
-            test_fail(__FILE__, __LINE__, "push %d of row %d is in it %u times", i, (int)key, times);
+            test_fail(__FILE__, __LINE__, "push %d of row %d is in it %u times", i, (int)key,
+                      times);
         missing += i < made && times == 0 && b->by[key][i] != LOST && b->done[key][i];
     }
     if (missing && b->is_safe[key])
-        test_fail(__FILE__, __LINE__, "row %d lacks %d pushes, and was not lost", (int)key, missing);
+        test_fail(__FILE__, __LINE__, "row %d lacks %d pushes, and was not lost", (int)key,
+                  missing);
     if (missing && s->rank == 0) printf("row %d lacks %d of %d\n", (int)key, missing, made);
 }
 
@@ -126,34 +129,50 @@ ROLE(survive_once)
 {
     struct team t = {TEAM_OF(NODES, WORKERS, 2, LOCUS_ADAPTIVE, &table, 1), .survives = 1};
     int fd, rank, technique;
-    CHECK_EQ(sscanf(arguments, "%d %d %d %31s", &fd, &rank, &technique, t.address), 4);
+    char host[64], listen[ADDRESS_BYTES];
+    CHECK_EQ(sscanf(arguments, "%d %d %d %31s %63s", &fd, &rank, &technique, t.address, host), 5);
+    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
+    if (strcmp(host, "-") != 0) cables_enter(host);
+    if (strcmp(host, "-") != 0) t.listen = listen;
     t.technique = (enum locus_technique)technique;
     t.shared = mmap(NULL, sizeof(struct book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CHECK(t.shared != MAP_FAILED);
     team_run_node(&t, rank, body);
 }
 
+static struct book *new_book(int *fd)
+{
+    int file = memfd_create("survive_once", MFD_CLOEXEC);
+    *fd = fcntl(file, F_DUPFD, 64); /* children inherit it, and have others below */
+    CHECK(*fd >= 0 && ftruncate(*fd, sizeof(struct book)) == 0);
+    close(file);
+    void *b = mmap(NULL, sizeof(struct book), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    CHECK(b != MAP_FAILED);
+    return b;
+}
+
 static void lose(enum locus_technique technique, unsigned *seed)
 {
     struct child child[NODES];
-    char address[ADDRESS_BYTES];
-    int file = memfd_create("survive_once", MFD_CLOEXEC), fd = fcntl(file, F_DUPFD, 64);
-    CHECK(fd >= 0 && ftruncate(fd, sizeof(struct book)) == 0);
-    close(file);
-    struct book *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(b != MAP_FAILED);
-    address_new(address);
+    struct cables cables;
+    char address[ADDRESS_BYTES] = "10.77.0.1:7777";
+    bool has_cables = cables_can() && rand_r(seed) % 4;
+    int fd;
+    struct book *b = new_book(&fd);
+    if (has_cables)
+        cables_lay(&cables, NODES);
+    else
+        address_new(address);
     for (int i = 0; i < NODES; i++)
-        child_start(&child[i], "survive_once", "%d %d %d %s", fd, i, (int)technique, address);
+        child_start(&child[i], "survive_once", "%d %d %d %s %s", fd, i, (int)technique, address,
+                    has_cables ? cables_host(&cables, i) : "-");
     int when = 1 + rand_r(seed) % (ALL / 2);
     AWAIT(__atomic_load_n(&b->begun, __ATOMIC_SEQ_CST) >= when);
-    bool stops = rand_r(seed) % 2;
-    if (stops) child_signal(&child[1], SIGSTOP);
-    if (stops) sleep_s(rand_r(seed) % 100 * 1e-4);
+    if (has_cables) cables_lose(&cables, LOST, 1, true);
+    if (has_cables) sleep_s(rand_r(seed) % 100 * 1e-3);
     child_kill(&child[LOST]);
-    if (stops) sleep_s(rand_r(seed) % 100 * 1e-4);
-    if (stops) child_signal(&child[1], SIGCONT);
     for (int i = 0; i < LOST; i++) child_wait(&child[i]);
+    if (has_cables) cables_remove(&cables);
     munmap(b, sizeof *b);
     close(fd);
 }

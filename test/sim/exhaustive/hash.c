@@ -205,8 +205,8 @@ static void put_call(unsigned i)
 uint64_t world_hash(void)
 {
     hashed.count = 0;
-    put(world_state.has_lost | (uint64_t)world_state.row_is_lost << 1 |
-        world_state.has_heard << 8 | world_state.has_repaired << 16);
+    put(world_state.has_lost | (uint64_t)world_state.row_is_lost << 1 | world_state.has_heard << 8 |
+        world_state.has_repaired << 16);
     for (unsigned n = 0; n < nodes(); n++) {
         put(UINT32_C(0xffffff00) | n);
         if (!is_lost(n)) put_node(n);

@@ -1,4 +1,5 @@
 /* A node joins a running cluster, where one of its rank was lost. */
+#include "cluster/member.h"
 #include "cluster/message.h"
 #include "cluster/peers.h"
 #include "test.h"
@@ -51,11 +52,13 @@ static void form_and_lose_last(struct node *n, int size)
     lose(n, size, size - 1, 1);
 }
 
-/* Another process of that rank, at another port. */
+/* Another process of that rank, each at another port: else the news of one would be taken for those
+ * of the next. */
 static void init_another(struct node *n, int rank, int size, const struct node *like)
 {
+    static int others;
     node_init(n, rank, size, like->config.node.rendezvous);
-    snprintf(n->data_address, sizeof n->data_address, "127.0.0.1:%d", 9100 + rank);
+    snprintf(n->data_address, sizeof n->data_address, "127.0.0.1:%d", 9100 + others++);
     n->config.node.survives = true;
     n->config.secret = like->config.secret;
 }
@@ -92,7 +95,7 @@ static void expect_member(struct node *n, int size, unsigned rank, unsigned view
         CHECK_EQ(rendezvous_view(n[i].rendezvous), view);
         CHECK(!rendezvous_has_lost(n[i].rendezvous, rank));
         rendezvous_address(n[i].rendezvous, rank, address);
-        CHECK_STR(address, ":910");
+        CHECK_STR(address, ":91");
     }
 }
 
@@ -317,6 +320,28 @@ TEST(newcomer, that_ends_or_cannot_be_reached_changes_nothing)
     nodes_leave(n, 3);
 }
 
+/* It was stopped. */
+TEST(newcomer, that_falls_silent_changes_nothing)
+{
+    struct node n[3], other;
+    nodes_init(n, 3, nodes_address());
+    for (int rank = 0; rank < 3; rank++) {
+        n[rank].config.node.survives = true;
+        n[rank].config.node.peer_timeout_s = 0.5;
+    }
+    nodes_join(n, 3);
+    nodes_meet(n, 3);
+    lose(n, 3, 2, 1);
+    init_another(&other, 2, 3, &n[0]);
+    int fd = peer_join(&other);
+    await_joining(n, 3, &other);
+    await_called_off(n, 3, 2);
+    do_together(n, 2, node_meet, 0);
+    come_back(n, 3, 2, 2);
+    nodes_leave(n, 3);
+    close(fd);
+}
+
 /* What is said of one attempt counts for no other. */
 TEST(newcomer, is_none_by_what_was_said_of_an_earlier_one)
 {
@@ -443,6 +468,17 @@ static void *meet_second(void *argument)
     return NULL;
 }
 
+/* What it says after this comes behind its arrival. */
+static void await_arrival(struct node *n)
+{
+    struct rendezvous *r = n->rendezvous;
+    for (bool is_there = false; !is_there;) {
+        hub_lock(&r->hub);
+        is_there = r->barrier == ARRIVED;
+        hub_unlock(&r->hub);
+    }
+}
+
 /* Neither between two barriers that belong together, nor while some wait in one that needs all. */
 TEST(newcomer, becomes_a_member_between_collectives)
 {
@@ -455,17 +491,18 @@ TEST(newcomer, becomes_a_member_between_collectives)
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
     say_repaired(n, 2, 2);
     rendezvous_repaired(other.rendezvous, 2);
+    do_together(n, 3, node_meet, 0); /* all have said so before they come */
     rendezvous_free(other.rendezvous);
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 3, 2, ENDED);
     say_repaired(n, 2, 3);
     do_together(n, 3, node_meet, 0);
 
     join_in_part(n, 3, &other);
-    rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
+    rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_connected(other.rendezvous, other.cluster.id, "");
     node_start(&n[1], save);
-    sleep_s(0.02); /* it waits there, or the test tests nothing */
-    rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
+    await_arrival(&n[1]);
+    rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
     save(&n[0]);
     node_finish(&n[1]);
     nodes_check(n, 2, 0, "");
