@@ -257,7 +257,7 @@ static bool can_wait(const struct shard *s)
 {
     const struct saves *v = s->saves;
     if (v->bytes <= SAVES_FEW_BYTES || s->now_ns >= v->began_ns + SAVES_AGE_NS) return false;
-    return s->platform->sent && !v->covers && !too_many_came(s) &&
+    return s->platform->sent && v->due_ns > 0 && !too_many_came(s) &&
            (sent_bytes(s) - v->sent_before) * SAVES_PERCENT < v->bytes * 100;
 }
 

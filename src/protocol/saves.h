@@ -77,7 +77,7 @@ struct saves {
     uint64_t bytes, took_ns;   /* likewise */
     uint64_t sent_before;      /* bytes of all kinds, at its end */
     uint64_t came;             /* rows from others, since it began */
-    uint64_t due_ns;           /* the next one */
+    uint64_t due_ns;           /* the next one; 0: at once */
     struct saves_ages age;     /* atomic */
 };
 
