@@ -35,6 +35,8 @@ struct losses {
     struct offer *offer; /* in order of arrival */
     size_t offers, capacity;
     uint16_t heir[HOME_BUCKETS]; /* the home of the bucket if its present one is lost */
+    uint32_t leaves;             /* the change by which we leave; 0: none */
+    bool has_left;               /* and have said that all we had is with others */
 };
 
 int loss_init(struct shard *); /* 0 or -ENOMEM */
@@ -47,8 +49,17 @@ static inline uint64_t loss_term(const struct losses *l)
 
 /* The members change. */
 void loss_begin(struct losses *, struct change);
-/* Have all members but us said that they are in this phase of the present loss? */
+/* Have all members but us said that they are in this phase of the present loss? Who leaves is none,
+ * but says the first. */
 bool loss_have_all_said(const struct shard *, unsigned phase);
+/* The present change is no loss: who leaves gives all away, and has done so, as far as we need it. */
+static inline bool loss_is_leave(const struct losses *l)
+{
+    return l->change.kind == CHANGE_LEAVES;
+}
+bool loss_has_left(const struct losses *);
+/* We leave, and serve the others until they all park what is asked. */
+void loss_serves_on(struct shard *);
 
 /* The key's home as soon as the loss is repaired: the lost node's are dealt to all that live. */
 unsigned loss_home(const struct shard *, struct row_ref);

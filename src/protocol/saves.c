@@ -279,9 +279,10 @@ void saves_repair(struct shard *s)
 {
     struct saves *v = s->saves;
     struct saves_peer *p = &v->peer[s->losses->change.node];
-    while (p->first < p->count) hand_over(s, &p->given[p->first++]);
-    v->awaited -= p->asked != 0;
-    p->asked = 0;
+    bool is_lost = !loss_is_leave(s->losses); /* or it answers, and saves what it has */
+    while (is_lost && p->first < p->count) hand_over(s, &p->given[p->first++]);
+    v->awaited -= is_lost && p->asked != 0;
+    if (is_lost) p->asked = 0;
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
     for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {
         bitset_remove(&v->taken, i);
@@ -294,8 +295,20 @@ void saves_claimed(struct shard *s, struct row_ref ref)
     if (guardian(s, ref) == s->losses->change.node) bitset_add(&s->saves->unsaved, ref.index);
 }
 
+bool saves_all(struct shard *s)
+{
+    struct saves *v = s->saves;
+    do {
+        v->due_ns = 0;
+        saves_turn(s);
+    } while (v->awaited == 0 && (v->is_sweeping || !is_empty(&v->unsaved)));
+    return v->awaited == 0;
+}
+
 void saves_repaired(struct shard *s)
 {
+    struct saves_peer *gone = &s->saves->peer[s->losses->change.node];
+    gone->received = gone->before = 0; /* nobody waits to hear that they are saved */
     s->saves->covers = s->losses->change.number;
     s->saves->due_ns = 0;
     if (s->losses->members == 1) tell_platform(s);

@@ -99,6 +99,8 @@ static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64
 {
     return s->saves->of[index].place && s->saves->of[index].term > term;
 }
+/* We leave, and nothing changes any more: goes on until all that is here is saved. */
+bool saves_all(struct shard *);
 /* All but one sweep is done: then the platform hears that the loss is repaired. */
 void saves_repaired(struct shard *);
 

@@ -17,12 +17,13 @@
 #include <string.h>
 
 /* Terms of a view: they begin at its number times 2^30. */
-enum { VIEWS_MAX = 4, TERMS_MAX = 4096, VIEW_TERM_BITS = 30 };
+enum { VIEWS_MAX = 1 + PLATFORM_CHANGES_MAX, TERMS_MAX = 4096, VIEW_TERM_BITS = 30 };
 
 struct key_history {
     uint64_t term; /* of the ownership that was given away last */
     /* The row was lost with a node, and nobody has repaired that; somebody has another one */
     bool is_lost, has_begun;
+    bool is_left; /* and nothing is lost: the node has left */
     unsigned terms[VIEWS_MAX]; /* known of each view */
     /* Replicas that were offered for a lost row, 0: not that of this node. */
     struct {
@@ -66,6 +67,11 @@ struct invariants_losses invariants_losses(void)
     struct invariants_losses l = world.losses;
     for (locus_key key = 0; key < world.script->keys; key++) l.vague += journal_key(key)->is_vague;
     return l;
+}
+
+static bool is_gone(unsigned node, locus_key key)
+{
+    return platform_is_gone(node, shard_of(key));
 }
 
 /* Where the key is at home, as the node has it. */
@@ -152,7 +158,7 @@ static void begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t te
 {
     struct key_history *k = &world.key[key];
     uint64_t first = (uint64_t)platform_view(home, shard_of(key)) << VIEW_TERM_BITS;
-    bool is_home = home == home_at(home, key) || platform_is_lost(home_at(home, key));
+    bool is_home = home == home_at(home, key) || is_gone(home_at(home, key), key);
     if (!k->is_lost || !is_home || (term && term != first))
         report_fail(key,
                     "node %u has it, or says that node %u has, in term %" PRIu64
@@ -173,7 +179,7 @@ static bool is_home(unsigned owner, locus_key key)
 {
     if (owner == world.key[key].owner[0][0]) return true;
     for (unsigned n = 0; n < world.script->nodes; n++)
-        if (!platform_is_lost(n) && home_at(n, key) == owner) return true;
+        if (!is_gone(n, key) && home_at(n, key) == owner) return true;
     return false;
 }
 
@@ -412,7 +418,7 @@ static void look_at_links(locus_key key, struct traffic *t)
     unsigned shard = shard_of(key), nodes = world.script->nodes;
     for (unsigned from = 0; from < nodes; from++)
         for (unsigned to = 0; to < nodes; to++) {
-            if (platform_is_lost(to)) continue;
+            if (is_gone(to, key)) continue;
             struct platform_walk w = platform_walk(platform_link(shard, from, to));
             for (const struct wire_entry *e; (e = platform_next(&w));) {
                 if (platform_is_lost(from) && w.was_open) break; /* it never leaves */
@@ -427,7 +433,7 @@ static void look_at_links(locus_key key, struct traffic *t)
 static void look_at_parked(locus_key key, struct traffic *t)
 {
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         struct shard *s = platform_shard(n, shard_of(key));
         struct record *r = record_find(&s->records, row_ref_at(n, key).index);
         for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
@@ -453,7 +459,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
     struct journal_key *j = journal_key(key);
     struct content c;
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         struct row_ref ref = row_ref_at(n, key);
         directory_word w = directory_load(row_ref_word(ref));
         if (directory_state(w) != DIRECTORY_REPLICA) continue;
@@ -495,7 +501,7 @@ static int find_owner(locus_key key)
     int owner = -1;
     struct key_history *k = &world.key[key];
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         directory_word w = directory_load(k->word[n]);
         if (directory_state(w) == DIRECTORY_REPLICA || directory_has_copies(w))
             journal_key(key)->was_replicated = true;
@@ -538,7 +544,7 @@ static void check_replicas(locus_key key, unsigned owner)
         return;
     if (!read_main(owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        if (platform_is_lost(n) || !(is_full() || holder_find(o, n))) continue;
+        if (is_gone(n, key) || !(is_full() || holder_find(o, n))) continue;
         const struct record *r = record_of(n, key);
         w = directory_load(row_ref_word(row_ref_at(n, key)));
         if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->sync)
@@ -601,7 +607,7 @@ static void check_knowledge(locus_key key, unsigned node)
 static void returned(unsigned shard, unsigned node, bool settled)
 {
     const struct shard *s = platform_shard(node, shard);
-    if (platform_is_broken() || platform_is_lost(node)) return;
+    if (platform_is_broken() || platform_is_gone(node, shard)) return;
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
         check_knowledge(key, node);
         if (settled) check_owner(key);
@@ -620,7 +626,28 @@ static void lost(unsigned node)
         struct traffic t = {0};
         int owner = find_owner(key);
         look_at_links(key, &t);
+        if (world.key[key].is_left) journal_lose_row(key); /* some have heard of all its rows */
+        world.key[key].is_left = false;
         if ((owner >= 0) + t.rows == 0) lose_row(key);
+    }
+}
+
+static void leaves(unsigned node)
+{
+    (void)node;
+    world.losses.left++;
+    for (locus_key key = 0; key < world.script->keys; key++)
+        memset(world.key[key].offer, 0, sizeof world.key[key].offer);
+}
+
+/* From now on the rows that it had are nobody's, until their homes have decided. */
+static void left(unsigned shard, unsigned node)
+{
+    for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
+        struct key_history *k = &world.key[key];
+        if (!is_here(node, key)) continue;
+        k->is_lost = k->is_left = true;
+        k->has_begun = false;
     }
 }
 
@@ -652,7 +679,7 @@ static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
 static void check_all_forgotten(unsigned node, unsigned shard)
 {
     for (unsigned gone = 0; gone < world.script->nodes; gone++)
-        if (platform_is_lost(gone)) check_forgotten(node, shard, gone);
+        if (platform_is_gone(gone, shard)) check_forgotten(node, shard, gone);
 }
 
 /* All have decided who has what: from now on the key has an owner again, and nobody knows terms that
@@ -672,7 +699,8 @@ static void settle(locus_key key)
     k->terms[0] = 1;
     k->owner[0][0] = (uint16_t)home_at(0, key);
     k->is_lost = false;
-    journal_row_is_whole(key);
+    if (!k->is_left) journal_row_is_whole(key);
+    k->is_left = false;
 }
 
 static void repaired(unsigned shard, unsigned node, bool is_first)
@@ -689,6 +717,8 @@ struct platform_hooks invariants_hooks(void)
                                    .returned = returned,
                                    .refused = refused,
                                    .lost = lost,
+                                   .leaves = leaves,
+                                   .left = left,
                                    .dropped = dropped,
                                    .repaired = repaired};
 }
@@ -728,7 +758,7 @@ static bool is_kept(unsigned node, locus_key key)
 static bool is_kept_anywhere(locus_key key)
 {
     for (unsigned n = 0; n < world.script->nodes; n++)
-        if (!platform_is_lost(n) && is_kept(n, key)) return true;
+        if (!is_gone(n, key) && is_kept(n, key)) return true;
     return false;
 }
 
@@ -737,7 +767,7 @@ static uint64_t kept_replicas(unsigned node, unsigned shard, unsigned source)
 {
     uint64_t replicas = 0;
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards)
-        replicas += is_kept(node, key) && !is_here(node, key) && !platform_is_lost(source) &&
+        replicas += is_kept(node, key) && !is_here(node, key) && !is_gone(source, key) &&
                     is_here(source, key);
     return replicas;
 }
@@ -793,7 +823,7 @@ static void check_copies(locus_key key)
     int owner = find_owner(key);
     if (owner < 0 || !read_main((unsigned)owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         struct row_ref ref = row_ref_at(n, key);
         directory_word w = directory_load(row_ref_word(ref));
         bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
@@ -834,7 +864,7 @@ static void read_last(locus_key key)
 {
     float row[CONTENT_CAPACITY];
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        if (platform_is_lost(n) || !is_here(n, key) || !read_main(n, key, row)) continue;
+        if (is_gone(n, key) || !is_here(n, key) || !read_main(n, key, row)) continue;
         struct content c;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
         if (!wrong && !journal_key(key)->is_vague)
@@ -867,7 +897,7 @@ static void end_copies(unsigned node)
 void invariants_at_rest(void)
 {
     for (unsigned n = 0; n < world.script->nodes && !report_has_failed(); n++) {
-        if (platform_is_lost(n)) continue;
+        if (platform_is_gone(n, 0)) continue;
         end_copies(n);
         for (unsigned s = 0; s < world.script->shards; s++) check_shard(n, s);
         check_memory(n);
@@ -891,8 +921,8 @@ static const char *kind_of_word(directory_word w)
 
 static void print_at(unsigned node, locus_key key)
 {
-    if (platform_is_lost(node)) {
-        printf("  node %u: lost\n", node);
+    if (is_gone(node, key)) {
+        printf("  node %u: lost, or has left\n", node);
         return;
     }
     struct shard *s = platform_shard(node, shard_of(key));

@@ -48,7 +48,7 @@ enum { SURVIVE = SCRIPTS - 1, MOVING = sizeof moving / sizeof *moving };
 
 struct test {
     uint64_t seeds, operations, keys, relocations, replicas, steps, entries, undecided;
-    uint64_t lost_nodes, lost_rows, vague;
+    uint64_t lost_nodes, lost_rows, vague, left;
     bool has_failed;
 };
 
@@ -110,6 +110,7 @@ static void run_seed(const struct plan *p, uint64_t seed)
     t->lost_nodes += r.lost_nodes;
     t->lost_rows += r.lost_rows;
     t->vague += r.vague;
+    t->left += r.left;
     t->seeds += r.is_good;
     t->has_failed |= !r.is_good;
 }
@@ -185,8 +186,8 @@ static int closing_lines(bool stopped)
            stopped ? "; stopped at the first failure" : "");
     const struct test *survive = &progress->test[SURVIVE];
     printf("%" PRIu64 " nodes lost, with %" PRIu64 " rows; %" PRIu64
-           " rows may hold an update twice\n",
-           survive->lost_nodes, survive->lost_rows, survive->vague);
+           " rows may hold an update twice; %" PRIu64 " nodes left\n",
+           survive->lost_nodes, survive->lost_rows, survive->vague, survive->left);
     bool vague = sum.undecided > sum.seeds / UNDECIDED_OF;
     if (vague) printf("failed: protocol: too many histories were too wide for a verdict\n");
     printf("%u passed, %u failed, 0 skipped\n", SCRIPTS - failures, failures + vague);

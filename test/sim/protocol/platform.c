@@ -30,8 +30,9 @@ struct reactor {
     struct wire_entry *filling;
     unsigned filling_for;
     uint64_t turn_ns; /* when the shard wants its turn without news */
-    uint64_t view_ns; /* when it hears that a node was lost; UINT64_MAX: never */
+    uint64_t view_ns; /* when it hears that a node was lost, or leaves; UINT64_MAX: never */
     uint32_t view, repaired;
+    bool has_left; /* it has said so */
 };
 
 /* What the network is like in this run. */
@@ -58,8 +59,9 @@ static struct {
     bool ended, broken;
     /* Losses that the others survive. */
     struct {
-        unsigned node; /* the last one, or the next */
-        uint64_t due;  /* entries until then, UINT64_MAX: none is to come */
+        enum change_kind kind; /* of the last change */
+        unsigned node, next;   /* its node; whom we lose next */
+        uint64_t due; /* entries until then, UINT64_MAX: none is to come */
         uint32_t view; /* losses so far */
         unsigned left; /* shards that have not repaired the last one */
         uint32_t repaired[PLATFORM_SHARDS_MAX]; /* losses that any shard of this number has */
@@ -334,18 +336,31 @@ bool platform_is_broken(void)
 
 /* Losses that the others survive. */
 
+/* No shard is inside a call: each row is at a node or in a frame. */
+static bool is_quiet(void)
+{
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (sim.calls[s] > 0) return false;
+    return true;
+}
+
 void platform_lose(unsigned node, unsigned after)
 {
-    if (node == 0 || node >= sim.nodes || sim.loss.due != UINT64_MAX || platform_is_repairing() ||
-        platform_is_lost(node) || sim.broken)
+    if (node == 0 || node >= sim.nodes || sim.loss.due != UINT64_MAX || joined[node]->is_gone ||
+        sim.broken || sim.loss.view >= PLATFORM_CHANGES_MAX)
         return;
-    sim.loss.node = node;
+    sim.loss.next = node;
     sim.loss.due = sim.entries_sent + after;
 }
 
 bool platform_is_lost(unsigned node)
 {
-    return joined[node]->is_gone;
+    return joined[node]->is_gone && !joined[node]->leaves;
+}
+
+bool platform_is_gone(unsigned node, unsigned shard)
+{
+    return platform_is_lost(node) || joined[node]->reactor[shard]->has_left;
 }
 
 uint32_t platform_view(unsigned node, unsigned shard)
@@ -380,33 +395,72 @@ static void cut(unsigned shard, unsigned from, unsigned to)
     if (dice_below(&sim.dice, 2)) l->dead = true;
 }
 
-/* Node n, one of the others, will hear of it, and its shards later. */
-static void leave_alone(struct cluster *c, unsigned n, unsigned lost, uint64_t within_ns)
+/* All that are left will hear of it, and their shards later. */
+static void change_members(unsigned node, enum change_kind kind)
 {
-    c->view = sim.loss.view;
-    c->view_ns = platform_now_ns() + some_ns(within_ns);
-    for (unsigned s = 0; s < sim.shards; s++) {
-        cut(s, lost, n);
-        cut(s, n, lost);
-        c->reactor[s]->view_ns = c->view_ns + some_ns(within_ns);
-        sim.loss.left++;
+    const uint64_t within_ns[] = {1, 1000, 20000, 200000};
+    uint64_t within = within_ns[dice_below(&sim.dice, 4)];
+    bool is_new = !platform_is_repairing(); /* or who leaves is lost */
+    sim.loss.kind = kind;
+    sim.loss.node = node;
+    sim.loss.view += is_new;
+    for (unsigned n = 0; n < sim.nodes; n++) {
+        struct cluster *c = joined[n];
+        if (c->is_gone) continue;
+        if (is_new) c->view_ns = platform_now_ns() + some_ns(within);
+        c->view = sim.loss.view;
+        for (unsigned s = 0; s < sim.shards; s++)
+            c->reactor[s]->view_ns = platform_now_ns() + some_ns(within) + some_ns(within);
+        if (is_new) sim.loss.left += sim.shards;
     }
 }
 
 static void lose(unsigned node)
 {
-    const uint64_t within_ns[] = {1, 1000, 20000, 200000};
-    uint64_t within = within_ns[dice_below(&sim.dice, 4)];
     struct cluster *lost = joined[node];
+    bool leaves = platform_is_repairing();
     sim.loss.due = UINT64_MAX;
-    sim.loss.view++;
     lost->is_gone = true;
+    lost->leaves = false;
     lost->loss_ns = platform_now_ns() + some_ns(20000);
     lost->lost_rank = node;
+    for (unsigned s = 0; s < sim.shards && leaves; s++) {
+        sim.loss.left -= !lost->reactor[s]->has_left;
+        lost->reactor[s]->view_ns = UINT64_MAX;
+    }
+    change_members(node, CHANGE_LOST);
     for (unsigned n = 0; n < sim.nodes; n++)
-        if (!joined[n]->is_gone) leave_alone(joined[n], n, node, within);
+        for (unsigned s = 0; s < sim.shards && !joined[n]->is_gone; s++) {
+            cut(s, node, n);
+            cut(s, n, node);
+        }
     if (sim.hooks.lost) sim.hooks.lost(node);
     joined_look_for_meeting(sim.nodes);
+}
+
+/* Whether it is time for that: while another change is under way only of who leaves. */
+static bool is_lost_next(void)
+{
+    if (sim.entries_sent < sim.loss.due || !is_quiet()) return false;
+    if (joined[sim.loss.next]->is_gone) sim.loss.due = UINT64_MAX;
+    if (joined[sim.loss.next]->is_gone) return false;
+    return !platform_is_repairing() ||
+           (sim.loss.kind == CHANGE_LEAVES && sim.loss.node == sim.loss.next);
+}
+
+static bool may_leave(const void *node)
+{
+    return !platform_is_repairing() || platform_is_lost(*(const unsigned *)node);
+}
+
+void platform_leave(unsigned node)
+{
+    locus_fiber_wait(may_leave, &node);
+    if (platform_is_lost(node) || sim.loss.view >= PLATFORM_CHANGES_MAX) return;
+    joined[node]->leaves = true;
+    if (sim.hooks.leaves) sim.hooks.leaves(node);
+    change_members(node, CHANGE_LEAVES);
+    locus_fiber_wait(may_leave, &node);
 }
 
 /* Silence. */
@@ -442,36 +496,37 @@ static void begin_call(struct reactor *r)
     sim.calls[r->number]++;
 }
 
-/* No shard is inside a call: each row is at a node or in a frame. */
-static bool is_quiet(void)
-{
-    for (unsigned s = 0; s < sim.shards; s++)
-        if (sim.calls[s] > 0) return false;
-    return true;
-}
-
 static void end_call(struct reactor *r)
 {
     entry_is_complete(r);
     r->is_in_call = false;
     bool settled = --sim.calls[r->number] == 0;
     if (sim.hooks.returned) sim.hooks.returned(r->number, r->node, settled);
-    if (sim.entries_sent >= sim.loss.due && is_quiet()) lose(sim.loss.node);
+    if (is_lost_next()) lose(sim.loss.next);
 }
 
 /* The shard hears of the loss; of what the lost node has sent it will hear nothing more. */
 static void begin_repair(struct reactor *r)
 {
-    unsigned lost = sim.loss.node;
-    struct platform_link *from = &sim.link[r->number][lost][r->node];
+    unsigned node = sim.loss.node;
+    struct platform_link *from = &sim.link[r->number][node][r->node];
     r->view_ns = UINT64_MAX;
-    r->view = sim.loss.view;
-    tell_dropped(from->first, r->number, lost, r->node);
-    drop_frames(from);
-    sim.link[r->number][r->node][lost].dead = true;
+    if (r->node != node) r->view = sim.loss.view; /* who leaves does not take part in it */
+    if (sim.loss.kind == CHANGE_LOST) {
+        tell_dropped(from->first, r->number, node, r->node);
+        drop_frames(from);
+        sim.link[r->number][r->node][node].dead = true;
+    }
     begin_call(r);
-    repair_begin(&r->shard, (struct change){r->view, CHANGE_LOST, lost});
+    repair_begin(&r->shard, (struct change){sim.loss.view, sim.loss.kind, node});
     end_call(r);
+}
+
+static void say_goodbye(struct reactor *r, unsigned to)
+{
+    struct platform_link *l = &sim.link[r->number][r->node][to];
+    if (l->open) seal(r->number, r->node, to);
+    l->dead = true;
 }
 
 static void note_repaired(void *context, uint32_t view)
@@ -479,8 +534,21 @@ static void note_repaired(void *context, uint32_t view)
     struct reactor *r = context;
     struct cluster *c = joined[r->node];
     entry_is_complete(r);
-    if (view != r->view || sim.loss.left == 0 || !repair_is_over(&r->shard)) abort();
+    bool leaves = r->node == sim.loss.node;
+    if (platform_is_lost(r->node)) return; /* nobody hears that it has left */
+    if (view != sim.loss.view || sim.loss.left == 0) abort();
+    if (!leaves && (view != r->view || !repair_is_over(&r->shard))) abort();
     sim.loss.left--;
+    if (sim.loss.kind == CHANGE_LEAVES && sim.loss.left == 0) {
+        joined[sim.loss.node]->is_gone = true;
+        joined_look_for_meeting(sim.nodes);
+    }
+    if (leaves) {
+        if (sim.hooks.left) sim.hooks.left(r->number, r->node);
+        r->has_left = true;
+        return;
+    }
+    if (sim.loss.kind == CHANGE_LEAVES) say_goodbye(r, sim.loss.node);
     r->repaired = view;
     c->repaired = view;
     for (unsigned s = 0; s < sim.shards; s++)

@@ -20,6 +20,7 @@
 #include "sim/parts.h"
 
 enum { PLATFORM_NODES_MAX = 8, PLATFORM_SHARDS_MAX = 3 };
+enum { PLATFORM_CHANGES_MAX = 3 }; /* of members */
 
 struct platform_frame {
     struct platform_frame *next;
@@ -55,6 +56,9 @@ struct platform_hooks {
     void (*refused)(unsigned shard, unsigned from, unsigned to, const char *why);
     /* A node is lost: what of its frames arrives has been decided. */
     void (*lost)(unsigned node);
+    /* A node leaves, with the next view; a shard of it says that others have all that it had. */
+    void (*leaves)(unsigned node);
+    void (*left)(unsigned shard, unsigned node);
     /* An entry that was sent will never arrive. */
     void (*dropped)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
     /* A shard's repair is over; is_first: of those of its number. */
@@ -85,6 +89,11 @@ bool platform_is_broken(void);
  * it hears of its own loss. One at a time, and never node 0: else nothing happens. */
 void platform_lose(unsigned node, unsigned after);
 bool platform_is_lost(unsigned node);
+/* For a worker's fiber of the node, all of whose workers have closed: locus_leave(), and returns
+ * when all others have repaired that; or when the node is lost. */
+void platform_leave(unsigned node);
+/* It was lost, or the shard has left. */
+bool platform_is_gone(unsigned node, unsigned shard);
 /* Losses that the shard has heard of. */
 uint32_t platform_view(unsigned node, unsigned shard);
 /* Not all shards have repaired the last loss. */

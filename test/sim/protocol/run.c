@@ -197,6 +197,7 @@ struct run_result run_once(const struct run_options *o)
     r.lost_nodes = losses.nodes;
     r.lost_rows = losses.rows;
     r.vague = losses.vague;
+    r.left = losses.left;
     r.fiber_steps = fibers_steps();
     if (!report_has_failed()) close_nodes(); /* after a failure its fibers may be anywhere */
     r.operations = player_counters().operations - before.operations;
