@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
+enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700,
+       REPEATS_NS = 200000 };
 
 struct inbox {
     struct mailbox mailbox;
@@ -701,6 +702,7 @@ static uint64_t next_at_node(unsigned n)
 {
     const struct cluster *c = joined[n];
     uint64_t next = min_ns(c->loss_ns, c->view_ns > platform_now_ns() ? c->view_ns : UINT64_MAX);
+    if (c->met_ns > platform_now_ns()) next = min_ns(next, c->met_ns);
     for (unsigned s = 0; s < sim.shards; s++)
         next = min_ns(next, min_ns(c->reactor[s]->turn_ns, c->reactor[s]->view_ns));
     next = once_it_goes_on(n, next);
@@ -851,10 +853,13 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     return rc;
 }
 
-/* Of a meeting that the loss of a node ends, behind that. */
+/* Of a meeting that the loss of a node ends, behind that; of one that is to be repeated later: else
+ * repeating it until a repair is over would be all that happens. */
 uint64_t platform_hears_ns(unsigned node)
 {
-    return joined[node]->view_ns;
+    const struct cluster *c = joined[node];
+    uint64_t soon_ns = c->word.rc ? platform_now_ns() + REPEATS_NS : 0;
+    return soon_ns > c->view_ns ? soon_ns : c->view_ns;
 }
 
 void platform_leaves(struct cluster *c)
