@@ -218,8 +218,10 @@ static void look(locus *node)
 {
     struct locus_stats stats;
     struct locus_histogram waits;
+    struct locus_losses losses;
     locus_key mine[10];
     check(locus_stats_read(node, &stats));
+    check(locus_losses_read(node, &losses));
     check(locus_histogram_read(node, LOCUS_BLOCKED_TIME, &waits));
     locus_key trained = locus_table_first(node, 1);
     size_t count = locus_owned(node, trained, mine, 10); /* ten keys of it whose rows are here */
@@ -227,6 +229,7 @@ static void look(locus *node)
     printf("node %d of %d: %zu and more of %llu keys here, %llu pulled elsewhere\n",
            locus_rank(node), locus_size(node), count, (unsigned long long)locus_keys(node),
            (unsigned long long)stats.pulled_remote);
+    if (losses.lost > 0) printf("%u nodes go on without node %d\n", losses.members, losses.last);
 }
 
 int main(void)

@@ -176,6 +176,9 @@ struct locus_config {
     /* A number made from whatever else must be equal on all nodes, such as the data and the
      * program's options: a node whose number differs from rank 0's is refused */
     uint64_t fingerprint;
+    /* 1: a node but rank 0 may be lost, one at a time, and the others go on (struct locus_losses).
+     * Equal on all nodes; 0: LOCUS_SURVIVES, else 0. Not with LOCUS_STATIC, LOCUS_FULL_REPLICATION */
+    unsigned survives;
 };
 
 /* Fills a configuration with the defaults. `size` is the size of the struct that the caller was
@@ -677,6 +680,27 @@ struct locus_stats {
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);
 #define locus_stats_read(n, s) locus_stats_read_sized((n), (s), sizeof *(s))
+
+/* How the cluster's members have changed since locus_open(), as this node knows; with `survives` of
+ * the configuration. A row of a lost node goes on with what a replica had; else with its save, which
+ * each node sends of its rows to another one, again and again; else with zeros, as a row that was
+ * never written. What was written since is lost. */
+struct locus_losses {
+    unsigned survives;           /* 0: a loss ends the job, and nothing here changes */
+    unsigned members;            /* nodes that are in the cluster now */
+    unsigned lost, left, joined; /* how often one was lost, has left, has joined the running job */
+    unsigned is_newcomer;        /* this node has joined a running job */
+    int last;                    /* the node of the last change; -1: none */
+    double last_at_s;            /* when that began here, in seconds since 1970 */
+    double last_s;               /* how long the repair took, until the rows here were saved anew */
+    /* rows of lost nodes that have their home here now: the sums over nodes are all such rows */
+    uint64_t rows_from_replicas, rows_from_saves, rows_zero;
+    uint64_t saves, saved_bytes; /* of rows, from here to other nodes */
+    /* how old saves become until newer ones replace them: of rows here; of the node lost last */
+    double save_age_s, last_age_s;
+};
+LOCUS_API int locus_losses_read_sized(const locus *, struct locus_losses *, size_t size);
+#define locus_losses_read(n, l) locus_losses_read_sized((n), (l), sizeof *(l))
 
 /* Histograms of times, hops and replicas' ages on this node since locus_open(). For times, count[i]
  * is the number that lasted from 2^i up to 2^(i+1) nanoseconds, in the last bucket that or longer.

@@ -207,6 +207,16 @@ static void set_waits(struct look_row *r, const char *text)
     r->waits = share < 1 ? share : 1;
 }
 
+/* Where no loss is survived all nodes are. */
+static void set_members(struct look_row *r, const char *text)
+{
+    unsigned members = (unsigned)scrape_sum(text, "locus_members");
+    r->members = members ? members : r->nodes;
+    r->lost = (unsigned)scrape_sum(text, "locus_member_changes_total{change=\"lost\"}");
+    r->left = (unsigned)scrape_sum(text, "locus_member_changes_total{change=\"left\"}");
+    r->joined = (unsigned)scrape_sum(text, "locus_member_changes_total{change=\"joined\"}");
+}
+
 static void look_at(struct look_row *r)
 {
     struct scrape_answer a;
@@ -222,6 +232,7 @@ static void look_at(struct look_row *r)
     r->looks++;
     r->rank = rank_of(text);
     r->nodes = (unsigned)scrape_sum(text, "locus_nodes");
+    set_members(r, text);
     r->replicas = scrape_sum(text, "locus_replicas");
     r->owned = scrape_sum(text, "locus_owned_rows");
     r->staleness_s = scrape_sum(text, "locus_replica_staleness_seconds");
@@ -236,15 +247,14 @@ void look_again(struct look *l)
 }
 
 /* Each job has a rank 0, but where it was not asked for. */
-size_t look_missing(const struct look *l)
+size_t look_members(const struct look *l)
 {
-    size_t nodes = 0, most = 0;
+    size_t members = 0, most = 0;
     for (size_t i = 0; i < l->count; i++) {
-        if (l->row[i].rank == 0) nodes += l->row[i].nodes;
-        if (l->row[i].nodes > most) most = l->row[i].nodes;
+        if (l->row[i].rank == 0) members += l->row[i].members;
+        if (l->row[i].members > most) most = l->row[i].members;
     }
-    if (nodes == 0) nodes = most;
-    return nodes > l->count ? nodes - l->count : 0;
+    return members ? members : most;
 }
 
 void look_free(struct look *l)

@@ -45,6 +45,8 @@ struct look_row {
     char address[SCRAPE_ADDRESS_MAX];
     unsigned port_more;   /* behind the address's port */
     unsigned rank, nodes; /* of so many */
+    unsigned members;     /* of these, that are in the cluster now */
+    unsigned lost, left, joined;
     bool answers;
     char why[SCRAPE_WHY_MAX]; /* it does not */
     unsigned looks;
@@ -66,8 +68,8 @@ struct look {
  * False: no memory. */
 bool look_find(struct look *, char *const *address, size_t count);
 void look_again(struct look *);
-/* How many nodes of these jobs have no row: they are on other hosts, or did not answer. */
-size_t look_missing(const struct look *);
+/* How many members these jobs have; those that have no row are on other hosts, or did not answer. */
+size_t look_members(const struct look *);
 void look_free(struct look *);
 
 #endif

@@ -18,6 +18,8 @@ struct node {
     unsigned rank;
     pid_t pid;     /* of its keeper; 0: not started, or reaped */
     bool is_asked; /* to end */
+    int status;    /* how it ended; 0 before */
+    bool is_lost;  /* it has failed, and the others go on */
     struct output out, err;
 };
 

@@ -22,6 +22,7 @@ struct options {
     unsigned workers;  /* 0: not given */
     unsigned port;     /* 0: not given */
     unsigned restarts; /* 0: none */
+    bool survives;
     double grace_s;
     int prefix;            /* enum prefix */
     const char *directory; /* NULL: ours */

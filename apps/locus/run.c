@@ -46,6 +46,7 @@ struct run {
     struct node_manner manner;
     struct pinning_machine machine;
     bool makes_secrets; /* the user has none */
+    bool survives;      /* rank 0 alone must not fail */
     unsigned nodes, living;
     struct node *node;
     struct pollfd *polled; /* signals, input, its stream, then two for each node */
@@ -155,6 +156,9 @@ static void clear_nodes(struct run *r)
 static int prepare(struct run *r)
 {
     int rc = prepare_here(r);
+    if (r->o.survives) setenv("LOCUS_SURVIVES", "1", 1);
+    const char *survives = getenv("LOCUS_SURVIVES");
+    r->survives = survives && strcmp(survives, "1") == 0;
     r->makes_secrets = !is_set("LOCUS_SECRET") && !is_set("LOCUS_SECRET_FILE");
     if (rc == 0) rc = make_secret(r);
     if (rc) return rc;
@@ -228,9 +232,8 @@ static bool is_by_signal(int status)
     return status > STATUS_SIGNAL && status < STATUS_SIGNAL + NSIG;
 }
 
-static void describe_end(const struct run *r, const struct node *n, int status)
+static void describe_end(const struct node *n, int status, const char *others)
 {
-    const char *others = r->nodes > 1 ? "; ending the others" : "";
     if (is_by_signal(status))
         say("node %u was ended by signal %d, %s (status %d)%s", n->rank, status - STATUS_SIGNAL,
             strsignal(status - STATUS_SIGNAL), status, others);
@@ -263,11 +266,36 @@ static void note_failure(struct run *r, const struct node *n, int status)
     r->failed_status = status;
 }
 
+/* As long as rank 0 does not fail, too. */
+static void go_on(struct run *r)
+{
+    for (unsigned i = 1; i < r->nodes; i++) {
+        struct node *n = &r->node[i];
+        if (n->status == 0 || n->is_lost) continue;
+        n->is_lost = true;
+        describe_end(n, n->status, "; the others go on");
+    }
+    r->failed = NULL;
+    r->failed_status = 0;
+    r->looks = 0;
+}
+
 static void settle(struct run *r)
 {
     if (!r->failed || r->is_ending) return;
-    describe_end(r, r->failed, r->failed_status);
+    if (r->survives && r->node[0].status == 0) {
+        go_on(r);
+        return;
+    }
+    describe_end(r->failed, r->failed_status, r->nodes > 1 ? "; ending the others" : "");
     fail(r, r->failed_status);
+}
+
+/* In the end: whom all went on without. */
+static void tell_lost(const struct run *r)
+{
+    for (unsigned i = 1; i < r->nodes; i++)
+        if (r->node[i].is_lost) say("node %u was lost, and the others have ended without it", i);
 }
 
 static void note_end(struct run *r, struct node *n, int wait_status)
@@ -276,6 +304,7 @@ static void note_end(struct run *r, struct node *n, int wait_status)
                                         : STATUS_SIGNAL + WTERMSIG(wait_status);
     n->pid = 0;
     r->living--;
+    if (status && !r->is_ending) n->status = status;
     if (status && !r->is_ending) note_failure(r, n, status);
 }
 
@@ -296,10 +325,9 @@ static void heed_signal(struct run *r, int signal)
     if (r->is_ending && signal != SIGINT && clock_s() < r->asked_s + ASKED_AGAIN_S) return;
     r->asked_s = clock_s();
     r->was_asked = true;
-    if (r->failed && !r->is_ending) {
-        settle(r);
-        return;
-    }
+    bool was_ending = r->is_ending;
+    settle(r);
+    if (r->is_ending && !was_ending) return;
     if (!r->is_ending) {
         say("%s: ending all nodes", strsignal(signal));
         r->signal = signal;
@@ -498,6 +526,7 @@ static int run_all(struct run *r)
         if (rc) return rc;
         run(r);
     }
+    if (r->status == 0) tell_lost(r);
     return r->status;
 }
 

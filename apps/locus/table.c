@@ -105,6 +105,18 @@ void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
              clock);
 }
 
+bool table_changes(const struct look *l, char line[TABLE_LINE_MAX])
+{
+    size_t i = 0;
+    while (i < l->count && !l->row[i].answers) i++;
+    if (i == l->count) return false;
+    const struct look_row *r = &l->row[i];
+    if (r->lost + r->left + r->joined == 0) return false;
+    snprintf(line, TABLE_LINE_MAX, "%u of %u nodes are members: %u lost, %u left, %u joined",
+             r->members, r->nodes, r->lost, r->left, r->joined);
+    return true;
+}
+
 /* ---- JSON ---- */
 
 void table_json(const struct look *l)
@@ -126,6 +138,8 @@ void table_json(const struct look *l)
         json_text(&j, "address", r->address);
         json_count(&j, "port_more", r->port_more);
         json_count(&j, "answers", r->answers);
+        json_count(&j, "members", r->members);
+        json_count(&j, "lost_nodes", r->lost);
         if (!r->answers) json_text(&j, "why", r->why);
         for (int n = 0; n < LOOK_SUMS; n++) json_number(&j, names[n], r->rate[n]);
         json_number(&j, "owned_rows", r->owned);

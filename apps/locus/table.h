@@ -29,6 +29,8 @@ const char *table_order_name(enum table_order);
 void table_shorten(double value, char text[16]);
 void table_head(char line[TABLE_LINE_MAX]);
 void table_row(const struct look_row *, char line[TABLE_LINE_MAX]);
+/* How the members have changed, as the first node knows that answers; false: they have not. */
+bool table_changes(const struct look *, char line[TABLE_LINE_MAX]);
 /* An object each, {"event":"node",...}. */
 void table_json(const struct look *);
 

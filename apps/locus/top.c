@@ -28,11 +28,12 @@ enum { HEAD_LINES = 3 };
 
 static void draw(const struct screen *s)
 {
-    char line[TABLE_LINE_MAX];
+    char line[TABLE_LINE_MAX], changes[TABLE_LINE_MAX];
     const struct look *l = s->look;
     erase();
     mvprintw(0, 0, "locus top: %zu node%s, by %s%s", l->count, plain_s(l->count),
              table_order_name(s->order), s->is_frozen ? ", frozen" : "");
+    if (table_changes(l, changes)) printw("; %s", changes);
     mvprintw(1, 0, "q: end, s: sort, space: freeze, up and down: scroll");
     table_head(line);
     attron(A_REVERSE);
@@ -133,14 +134,15 @@ static void parse(struct top *t, int argc, char **argv)
 
 static int end_once(const struct look *l, size_t answers)
 {
-    size_t missing = look_missing(l);
+    size_t members = look_members(l), missing = members > l->count ? members - l->count : 0;
     if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
     if (missing)
         return say_and(STATUS_FAILED,
                        "%zu more nodes do not answer at the next ports: give HOST:PORT of those "
                        "on other hosts, too",
                        missing);
-    return answers == l->count ? 0 : STATUS_FAILED;
+    bool are_all = answers == l->count || (members > 0 && answers >= members); /* the lost do not */
+    return are_all ? 0 : STATUS_FAILED;
 }
 
 static int show_once(const struct top *t, struct look *l)
@@ -161,6 +163,7 @@ static int show_once(const struct top *t, struct look *l)
             table_row(&l->row[i], line);
             puts(line);
         }
+        if (table_changes(l, line)) puts(line);
     }
     return end_once(l, answers);
 }

@@ -53,7 +53,7 @@ static void *attend(void *seat)
     c.tables = &table;
     c.table_count = 1;
     c.shards = 1;
-    c.technique = LOCUS_STATIC;
+    c.technique = LOCUS_RELOCATE; /* the row stays there: nobody localizes it */
     c.rank = s->rank;
     c.size = 2;
     c.rendezvous = s->rendezvous;

@@ -53,6 +53,13 @@ class CStats(Structure):
                  ("calls_waited_s", c_double)]
 
 
+class CLosses(Structure):
+    _fields_ = [*((name, c_uint) for name in ("survives", "members", "lost", "left", "joined", "is_newcomer")), ("last", c_int),
+                ("last_at_s", c_double), ("last_s", c_double),
+                *((name, c_uint64) for name in ("rows_from_replicas", "rows_from_saves", "rows_zero", "saves", "saved_bytes")),
+                ("save_age_s", c_double), ("last_age_s", c_double)]
+
+
 class CHistogram(Structure):
     _fields_ = [("count", c_uint64 * HISTOGRAM_BUCKETS), ("sum", c_uint64)]
 
@@ -97,7 +104,7 @@ _QUICK = _calls(
     (c_bool, "pk", "done"),
     (c_int64, "p", "advance_clock current_clock"),
     (c_int, "pk", "distribution_seed"),
-    (c_int, "ppn", "stats_read_sized"),
+    (c_int, "ppn", "stats_read_sized losses_read_sized"),
     (c_int, "psd", "report_value"),
     (c_int, "pip", "histogram_read"))
 

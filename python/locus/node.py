@@ -118,6 +118,12 @@ class Node:
         _c.check(self._call(_quick.locus_stats_read_sized, byref(stats), sizeof(stats)))
         return {name: getattr(stats, name) for name, _ in _c.CStats._fields_}
 
+    def losses(self) -> Dict[str, float]:
+        """How the cluster's members have changed since open(), by the names of struct locus_losses."""
+        losses = _c.CLosses()
+        _c.check(self._call(_quick.locus_losses_read_sized, byref(losses), sizeof(losses)))
+        return {name: getattr(losses, name) for name, _ in _c.CLosses._fields_}
+
     def report_value(self, curve: str, value: float) -> None:
         """A point of a curve of your own, such as a loss, in the run's report (LOCUS_REPORT); nothing without one."""
         _c.check(self._call(_quick.locus_report_value, curve.encode(), value))
@@ -282,7 +288,8 @@ class CConfig(Structure):
     """As locus.h declares it; each field is an argument of open(), seconds without "_s"."""
     _fields_ = [("tables", POINTER(_c.CTable)), ("table_count", c_size_t), ("workers", c_uint), ("shards", c_uint),
                 ("technique", c_int), ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
-                ("rendezvous", c_char_p), ("listen", c_char_p), ("fingerprint", c_uint64)]
+                ("rendezvous", c_char_p), ("listen", c_char_p), ("fingerprint", c_uint64),
+                ("survives", c_uint)]
 
 
 def _as_c(name: str, kind: Any, value: Any) -> Any:
@@ -297,10 +304,11 @@ def _as_c(name: str, kind: Any, value: Any) -> Any:
 def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, technique: str = "adaptive",
          peer_timeout: float = 0.0,
          join_timeout: float = 0.0, rank: int = 0, size: int = 0, rendezvous: Optional[str] = None,
-         listen: Optional[str] = None, fingerprint: int = 0) -> Node:
+         listen: Optional[str] = None, fingerprint: int = 0, survives: bool = False) -> Node:
     """Joins the cluster; returns when all nodes have. Rank, size and rendezvous come from what started the process
     (locus run, torchrun, srun, mpirun), unless `size` is given; alone it is a cluster of one. See struct locus_config
     for the rest; times are in seconds.  `fingerprint`: 64 bits of what else must be equal on all nodes; one that has others is refused.
+    `survives`: a node but rank 0 may be lost, and the others go on (losses()); False: as LOCUS_SURVIVES says.
 
     ArgumentError for a configuration that cannot be; JoinError when the cluster does not form, SystemFailure or
     FullError when the system refuses a resource.

@@ -69,6 +69,7 @@ class Run:
         self.nodes: Dict[int, Node] = {}
         self.settings: Dict[str, str] = {}
         self.curves: Dict[str, Dict[Optional[int], Tuple[List[float], List[float]]]] = {}
+        self.changes: List[Tuple[float, str]] = []  # of the members: when, and what
         self.began, self.ended = math.inf, -math.inf
 
     def last(self, name: str) -> float:
@@ -90,6 +91,15 @@ class Run:
         if math.isfinite(_time(line) + _number(line.get("y"), NAN)):
             t.append(_time(line))
             y.append(float(line["y"]))
+
+    def take_changes(self, samples: List[Dict[str, Any]]) -> None:
+        """As rank 0 says, which knows of all."""
+        for before, line in zip([{}, *samples], samples):
+            for kind, words in (("lost", "lost"), ("left", "left"), ("joined", "joined again")):
+                count = int(_number(line.get(kind)) - _number(before.get(kind)))
+                if count > 0:
+                    who = f"node {line.get('last')}" if count == 1 else f"{count} nodes, node {line.get('last')} the last,"
+                    self.changes.append((1e-6 * _number(line.get("last_t"), _number(line.get("t"))), f"{who} {words}"))
 
     def stretch(self, t: float) -> None:
         if math.isfinite(t):
@@ -151,6 +161,8 @@ def _read_node(run: Run, rank: int) -> None:
             samples.append(line)
             run.stretch(_time(line))
     run.nodes[rank].take(samples)
+    if rank == 0:
+        run.take_changes(samples)
 
 
 def _ranks(prefix: str) -> List[int]:
@@ -284,8 +296,8 @@ def _unit(seconds: float) -> Tuple[float, str]:
 
 
 def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[float] = None,
-          from_zero: bool = True, size: int = NARROW) -> str:
-    """Lines over the time of a run; their names below the title, where there are several."""
+          from_zero: bool = True, size: int = NARROW, marks: Sequence[Tuple[float, str]] = ()) -> str:
+    """Lines over the time of a run; their names below the title, where there are several. Marks stand at times."""
     names, each, width = len(series) > 1, (size - 24) // 3, size - LEFT - 16
     bottom = ABOVE + HEIGHT + (15 * ((len(series) - 1) // 3) if names else 0)
     series = [Series(s.label, *_thin(np.asarray(s.x, float), np.asarray(s.y, float))) for s in series]
@@ -304,6 +316,10 @@ def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[fl
     for tick in _ticks(0, span / unit):
         out.append(_put(at(tick * unit, low)[0], bottom + 16, _show(tick, 6), anchor="middle"))
     out.append(_put(LEFT + width / 2, bottom + 33, unit_name, anchor="middle"))
+    for t, text in marks:
+        x = at(min(max(t, 0.0), span), low)[0]
+        out.append(f'<g class="ink">\n<title>{_text(text)}</title>\n<line stroke="currentColor" stroke-dasharray="3 3" x1="{x:.1f}" '
+                   f'y1="{bottom - HEIGHT}" x2="{x:.1f}" y2="{bottom}"/>\n</g>\n')
     for i, s in enumerate(series):
         out.append(_line(s, i % LINES_MAX, at))
         if names:
@@ -413,7 +429,8 @@ def _charts(run: Run) -> List[str]:
                 for label, part in (("main copy here", "local"), ("replica here", "replica"), ("other node", "remote"))]
         drawn += [("Keys accessed a second, all nodes", sums, None, True)]
         drawn += [(title, _spread(p.x, {rank: of(p, node) for rank, node in nodes.items()}), top, True) for title, of, top in PANELS]
-    return [chart(title, series, seconds, top, from_zero) for title, series, top, from_zero in drawn
+    marks = [(t - run.began, what) for t, what in run.changes]
+    return [chart(title, series, seconds, top, from_zero, marks=marks) for title, series, top, from_zero in drawn
             if any(np.count_nonzero(np.isfinite(s.y)) > 1 for s in series)]
 
 
@@ -492,6 +509,13 @@ def advice(run: Run) -> Iterator[str]:
                f"for them {100 * min(1, waited):.0f} % of the time; {remedy} (docs/guides/slow.md)")
 
 
+def _told_changes(run: Run) -> Iterator[str]:
+    """Which the charts have as dashed lines."""
+    for t, what in run.changes:
+        unit, name = _unit(t - run.began)
+        yield f"after {_show((t - run.began) / unit)} {name}: {what}; the others went on"
+
+
 def _settings_rows(run: Run) -> List[Tuple[str, str]]:
     names = {"workers": "workers of each", "shards": "shards of each", "technique": "technique",
              "tables": "tables (rows x floats)", "command": "command"}
@@ -509,7 +533,7 @@ def page(run: Run) -> str:
     title = "locus " + re.sub(r"^locus-", "", run.program) if run.program else "locus"
     sums = [pair for pair in _columns([_summary("", run)]) if pair[0] not in ("run", RATIO)]
     body = [f"<h1>{_text(title)}</h1>\n<p class=\"dim\">{_text(_when(run))}</p>\n", _table(sums),
-            *(f"<p>{_text(line)}</p>\n" for line in advice(run)), '<div class="charts">\n',
+            *(f"<p>{_text(line)}</p>\n" for line in [*_told_changes(run), *advice(run)]), '<div class="charts">\n',
             *_charts(run), "</div>\n", _nodes_table(run), f"<h2>Settings</h2>\n{_table(_settings_rows(run))}"]
     return PAGE % (_text(title), _style(), "".join(body))
 

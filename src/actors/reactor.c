@@ -176,6 +176,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                       .entry_bytes_max = shard_entry_bytes_max(store),
                                       .peer_timeout_s = c->peer_timeout_s,
                                       .queued_max = shard_memory_max(store),
+                                      .has_repairs = c->repaired != NULL,
                                       .membership = store->home.membership,
                                       .is_shm = !c->plan->lab.is_tcp_only};
     rc = uring_init(&r->uring, &ring);

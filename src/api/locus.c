@@ -203,7 +203,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .replicates = n->moves,
                                        .is_full = n->cluster && n->plan.technique->every_node_holds,
                                        .is_alone = !n->cluster,
-                                       .survives = n->plan.lab.survives,
+                                       .survives = c->survives,
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;
@@ -223,9 +223,7 @@ static int read_lab(struct lab *lab)
         bool is_immediate = strcmp(word, "immediate") == 0, is_tcp = strcmp(word, "tcp") == 0;
         lab->is_immediate |= is_immediate;
         lab->is_tcp_only |= is_tcp;
-        bool survives = strcmp(word, "survives=1") == 0;
-        lab->survives |= survives;
-        if (is_immediate || is_tcp || survives || !*word) continue;
+        if (is_immediate || is_tcp || !*word) continue;
         if (sscanf(word, "rounds=%u%c", &lab->rounds, &rest) != 1)
             return error_set(-EINVAL, "LOCUS_LAB has \"%s\": lab/README.md says what there is",
                              word);
@@ -249,8 +247,7 @@ static int open_node(const struct locus_config *c, locus *n)
     if (rc == 0 && n->size > 1) rc = streams_prepare();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
-    n->plan.lab.survives &= n->moves && !n->plan.technique->every_node_holds;
-    if (rc == 0 && n->size > 1) rc = cluster_join(c, n->plan.lab.survives, on_loss, n, &n->cluster);
+    if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
     if (rc == 0) rc = trace_open(&n->store, n->plan.technique->name, &n->trace);
     if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0 || n->trace);
@@ -425,6 +422,18 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
     figures_read(n, &f);
     memset(out, 0, size);
     memcpy(out, &f.stats, size < sizeof f.stats ? size : sizeof f.stats);
+    return 0;
+}
+
+int locus_losses_read_sized(const locus *n, struct locus_losses *out, size_t size)
+{
+    struct locus_losses l = {.members = 1, .last = -1};
+    if (!out) return error_set(-EINVAL, "locus_losses_read: the result is NULL");
+    int rc = call_check_node("locus_losses_read", n);
+    if (rc) return rc;
+    if (n->cluster) cluster_losses(n->cluster, &l);
+    memset(out, 0, size);
+    memcpy(out, &l, size < sizeof l ? size : sizeof l);
     return 0;
 }
 

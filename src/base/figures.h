@@ -31,6 +31,7 @@ enum figure_shown {
     FIGURE_MOVES,   /* where rows move, or have replicas */
     FIGURE_FOLLOWS, /* where main copies move */
     FIGURE_INTENTS, /* where shards heed intents */
+    FIGURE_SAVES,   /* where the loss of a node is survived */
     FIGURE_CLOCKS,  /* once somebody has asked for a bound in clocks */
 };
 
@@ -57,14 +58,19 @@ enum figure_shown {
     F(STATS, intents_late, "late", FIGURE_INTENTS, "locus_late_keys_total", NULL, \
       "Keys accessed at another node although an intent for them was active already.") \
     /* after losses (../protocol/repair.h) */ \
-    F(ONLY, asked_again, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
-    F(ONLY, rows_from_replicas, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
-    F(ONLY, rows_from_saves, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
-    F(ONLY, rows_lost, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, asked_again, NULL, FIGURE_SAVES, "locus_repeated_requests_total", NULL, \
+      "Requests and syncs that went down with a lost node, and were sent again.") \
+    F(ONLY, rows_from_replicas, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"replica\"", \
+      "Rows of lost nodes that have their home here now, by what they go on with.") \
+    F(ONLY, rows_from_saves, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"save\"", NULL) \
+    F(ONLY, rows_lost, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"zeros\"", NULL) \
     /* for them (../protocol/saves.h) */ \
-    F(ONLY, sweeps, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
-    F(ONLY, saves, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
-    F(ONLY, saved_bytes, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
+    F(ONLY, sweeps, NULL, FIGURE_SAVES, "locus_save_sweeps_total", NULL, \
+      "How often a shard has saved at other nodes what had changed.") \
+    F(ONLY, saves, NULL, FIGURE_SAVES, "locus_saved_rows_total", NULL, \
+      "Rows that were saved at other nodes.") \
+    F(ONLY, saved_bytes, NULL, FIGURE_SAVES, "locus_saved_bytes_total", NULL, \
+      "Bytes of these, which are sent bytes, too.") \
     F(ONLY, rows_kept, NULL, FIGURE_NEVER, NULL, NULL, NULL) \
     /* over all replicas: time since the last frame of the owner; half of its square, in units of  \
      * 1 << SHARD_STALE_SHIFT us² */ \

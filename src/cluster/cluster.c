@@ -8,6 +8,7 @@
 #include "net/secret.h"
 #include "net/tcp.h"
 #include "net/uring.h"
+#include "protocol/saves.h"
 #include "store/keyspace.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ struct cluster {
         uint32_t repaired; /* the last one that is over */
         unsigned shards;   /* that are not through with it */
         uint64_t began_ns;
-        uint64_t from_replicas, from_saves, zeros; /* rows, of all losses before */
+        struct locus_losses now; /* what shards count: as it was after the change before */
         char loss[LOSS_BYTES];
     } view; /* the last loss that was survived */
 };
@@ -131,33 +132,67 @@ static void lost_by_rendezvous(void *context, int rank, const char *reason)
 
 /* ---- a loss that is survived ---- */
 
+static void note_change(struct locus_losses *l, const struct change *change)
+{
+    l->lost += change->kind == CHANGE_LOST;
+    l->left += change->kind == CHANGE_LEAVES;
+    l->joined += change->kind == CHANGE_JOINS;
+    l->members += change->kind == CHANGE_JOINS ? 1u : -1u;
+    l->last = (int)change->node;
+    l->last_at_s = 1e-9 * (double)((int64_t)time_now_ns() + time_epoch_ns());
+}
+
 static void see_view(void *context, const struct change *change, const char *reason)
 {
     struct cluster *c = context;
     pthread_mutex_lock(&c->mutex);
     c->view.shards = c->shards;
     c->view.began_ns = time_now_ns();
+    note_change(&c->view.now, change);
     describe_loss(c, change->node, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
     for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], *change);
 }
 
-static void report_repair(struct cluster *c)
+/* What shards count, of all times. */
+static void add_counted(struct cluster *c, struct locus_losses *l)
 {
     struct shard_counters all = {0};
-    double seconds = (double)(time_now_ns() - c->view.began_ns) / 1e9;
-    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(reactor_shard(c->reactor[s]), &all);
-    uint64_t from_replicas = all.rows_from_replicas - c->view.from_replicas;
-    uint64_t from_saves = all.rows_from_saves - c->view.from_saves;
-    uint64_t zeros = all.rows_lost - c->view.zeros;
+    struct saves_ages ages = {0};
+    for (unsigned s = 0; s < c->shards; s++) {
+        shard_add_counters(reactor_shard(c->reactor[s]), &all);
+        saves_add_ages(reactor_shard(c->reactor[s]), &ages);
+    }
+    l->rows_from_replicas = all.rows_from_replicas;
+    l->rows_from_saves = all.rows_from_saves;
+    l->rows_zero = all.rows_lost;
+    l->saves = all.saves;
+    l->saved_bytes = all.saved_bytes;
+    l->save_age_s = 1e-9 * (double)ages.here_ns;
+    l->last_age_s = 1e-9 * (double)ages.lost_ns;
+}
+
+void cluster_losses(struct cluster *c, struct locus_losses *l)
+{
+    pthread_mutex_lock(&c->mutex);
+    *l = c->view.now;
+    pthread_mutex_unlock(&c->mutex);
+    if (l->survives) add_counted(c, l);
+}
+
+static void report_repair(struct cluster *c)
+{
+    const struct locus_losses before = c->view.now;
+    struct locus_losses *now = &c->view.now;
+    now->last_s = 1e-9 * (double)(time_now_ns() - c->view.began_ns);
+    add_counted(c, now);
     fprintf(stderr,
             "locus: %s; node %d goes on after %.3f s, its rows saved anew: of the lost rows whose "
             "home it is now, %" PRIu64 " have the values of a replica, %" PRIu64
-            " those of a save, and %" PRIu64 " are zeros\n",
-            c->view.loss, c->rank, seconds, from_replicas, from_saves, zeros);
-    c->view.from_replicas = all.rows_from_replicas;
-    c->view.from_saves = all.rows_from_saves;
-    c->view.zeros = all.rows_lost;
+            " those of a save at most about %.2g s old, and %" PRIu64 " are zeros\n",
+            c->view.loss, c->rank, now->last_s, now->rows_from_replicas - before.rows_from_replicas,
+            now->rows_from_saves - before.rows_from_saves, now->last_age_s,
+            now->rows_zero - before.rows_zero);
 }
 
 /* On the thread of a reactor. */
@@ -251,7 +286,6 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .secret = &c->secret,
         .loopback_only = stays_on_loopback(c, config),
         .lost = lost_by_rendezvous,
-        .survives = c->survives,
         .view = see_view,
         .context = c,
     };
@@ -290,8 +324,8 @@ static int join(struct cluster *c, const struct locus_config *config)
     return c->reactor ? 0 : error_set(-ENOMEM, "no memory for %u shards", c->shards);
 }
 
-int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
-                 void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
     struct cluster *c = calloc(1, sizeof *c);
     *out = NULL;
@@ -301,7 +335,9 @@ int cluster_join(const struct locus_config *config, bool survives, void (*lost)(
     c->listener = -1;
     c->rank = config->rank;
     c->size = config->size;
-    c->survives = survives;
+    c->survives = config->survives;
+    c->view.now = (struct locus_losses){
+        .survives = config->survives, .members = (unsigned)config->size, .last = -1};
     c->join_timeout_s = config->join_timeout_s;
     c->lost = lost;
     c->context = context;

@@ -24,10 +24,10 @@ struct cluster;
 /* Joins as config->rank of config->size (at least 2); the configuration is complete (plan.h).
  * Returns 0, or an error as in rendezvous.h and mesh.h, with the sentence in locus_error(). If a
  * node is lost, `lost` is called once, before any call here reports the loss: on any thread; it
- * must not wait, nor call anything here. `survives`: the loss of another node than rank 0 is none
+ * must not wait, nor call anything here. With `survives` the loss of another node than rank 0 is none
  * to those that are left, unless two are lost at once. */
-int cluster_join(const struct locus_config *, bool survives, void (*lost)(void *context),
-                 void *context, struct cluster **out);
+int cluster_join(const struct locus_config *, void (*lost)(void *context), void *context,
+                 struct cluster **out);
 unsigned cluster_shards(const struct cluster *);
 
 /* Starts the reactors on the plan's store, and waits until all nodes have. */
@@ -49,6 +49,8 @@ int cluster_absent(struct cluster *, bool absent);
  * whose repair is over on this node; 0: none. And is that node lost? */
 uint32_t cluster_view(struct cluster *);
 uint32_t cluster_repaired(struct cluster *);
+/* What has become of the members. Any thread, while the reactors run. */
+void cluster_losses(struct cluster *, struct locus_losses *);
 bool cluster_has_lost(struct cluster *, unsigned rank);
 
 /* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */

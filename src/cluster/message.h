@@ -74,9 +74,8 @@ struct rendezvous_config {
      * ...". Called at most once, only after a successful join, from a thread of the rendezvous;
      * must not wait and must not call back. */
     void (*lost)(void *context, int rank, const char *reason);
-    /* The cluster survives the loss of a member. Likewise, but for each change of members. The next
-     * one comes after rendezvous_repaired(), or `lost` does. */
-    bool survives;
+    /* With `survives` of the node: likewise, but for each change of members. The next one comes after
+     * rendezvous_repaired(), or `lost` does. */
     void (*view)(void *context, const struct change *, const char *reason);
     void *context;
 };
@@ -144,7 +143,7 @@ static inline void word_add(struct word *answer, const struct word *said)
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    MESSAGE_VERSION = 14,
+    MESSAGE_VERSION = 15,
     MESSAGE_HEADER_BYTES = 12,
     MESSAGE_MAX = 1 << 20,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */

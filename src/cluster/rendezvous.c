@@ -184,7 +184,7 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
     r->size = (unsigned)c->node.size;
     r->living = r->size;
     r->lost = c->lost;
-    r->seen = c->survives ? c->view : NULL;
+    r->seen = c->node.survives ? c->view : NULL;
     r->context = c->context;
     r->cluster.address = calloc(r->size, sizeof *r->cluster.address);
     r->cluster.workers = calloc(r->size, sizeof *r->cluster.workers);

@@ -495,7 +495,7 @@ static struct server *new_server(const struct rendezvous_config *c,
     s->admission.members = &s->members;
     s->admission.acceptor = &s->acceptor;
     s->members.size = size;
-    s->survives = c->survives;
+    s->survives = c->node.survives;
     s->members.member = calloc(size, sizeof *s->members.member);
     int rc = s->members.member ? acceptor_init(&s->acceptor, &s->hub, size) : -ENOMEM;
     if (rc == 0) rc = admission_init(&s->admission, c, a, deadline_ns);

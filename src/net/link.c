@@ -257,9 +257,11 @@ size_t link_queued_max(const struct link *l)
 {
     /* Our requests, and answers to the requests of every node, direct or forwarded; the same for
      * rounds. A single entry may be larger than the credit. */
-    size_t credit = LINK_CREDIT_BYTES > l->all->frame_bytes ? LINK_CREDIT_BYTES
-                                                            : l->all->frame_bytes;
-    return 2 * (1 + 2 * (size_t)l->all->nodes) * credit + l->all->frame_bytes;
+    const struct links *all = l->all;
+    size_t credit = LINK_CREDIT_BYTES > all->frame_bytes ? LINK_CREDIT_BYTES : all->frame_bytes,
+           max = 2 * (1 + 2 * (size_t)all->nodes) * credit + all->frame_bytes,
+           part = all->has_repairs ? all->queued_max / all->nodes : 0;
+    return part > max ? part : max;
 }
 
 static bool start_building(struct link *l)

@@ -64,7 +64,8 @@ struct wire_entry *link_entry(struct link *, uint32_t length);
 void link_flush(struct link *);
 
 /* How many bytes may wait to be sent: our own requests, and for every node all of its credit, because
- * in the worst case all its requests or their answers pass through us. */
+ * in the worst case all its requests or their answers pass through us. Where a lost node is survived,
+ * its part of what there is for all links: a repair says all rows at once. */
 size_t link_queued_max(const struct link *);
 
 /* Says goodbye (WIRE_BYE) after everything queued. From now on the end of the connection is no

@@ -44,6 +44,7 @@ struct links {
     unsigned nodes;
     /* of all of them together; more than `queued_max`: those that have more than their part fail */
     size_t queued_bytes, queued_max;
+    bool has_repairs;
     uint32_t membership; /* in the headers of frames */
     size_t frame_bytes;  /* of the largest frame, header included */
     uint64_t timeout_ns, heartbeat_ns;

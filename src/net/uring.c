@@ -139,6 +139,7 @@ int uring_init(struct uring **out, const struct uring_config *c)
     if (!u) return error_set(-ENOMEM, "no memory for a ring");
     links_init(&u->links, &c->events, c->nodes, c->entry_bytes_max, c->peer_timeout_s);
     if (c->queued_max) u->links.queued_max = c->queued_max;
+    u->links.has_repairs = c->has_repairs;
     if (c->is_shm && !shm_place(u->links.place)) *u->links.place = '\0';
     u->links.membership = c->membership;
     u->rank = c->rank;

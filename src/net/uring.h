@@ -30,6 +30,7 @@ struct uring_config {
     /* What may wait to be sent on all links together: beyond that each link fails that has more than
      * its part of it, in equal parts. 0: there is no such bound. */
     size_t queued_max;
+    bool has_repairs;    /* nodes survive the loss of another: link_queued_max() */
     uint32_t membership; /* in the headers of frames */
     bool is_shm; /* links to nodes of this host go through shared memory, if there is some */
     unsigned first_setup; /* without the newest kernels' ways of setting up a ring; for tests */

@@ -121,7 +121,8 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *                      the sender has a replica of the lost owner's row
  *   SAVE               a row for who decides about it if its owner is lost (saves.h); without
  *                      values: forget the one that you have
- *   SAVED              with WIRE_BEGIN: acknowledge these saves; with WIRE_END: they are here;
+ *   SAVED              with WIRE_BEGIN: acknowledge these saves, which become up to `clock` ns old; with
+ *                      WIRE_END: they are here;
  *                      otherwise: of the rows that you gave me, the first `clock` are saved */
 #define WIRE_MESSAGES(M) \
     M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0, WIRE_STATE) \

@@ -111,6 +111,17 @@ static void write_shards(FILE *f, const locus *n, const struct shard_counters *c
                    cpu_s, busiest_s);
 }
 
+/* A change of members is drawn where it was. */
+static void write_members(FILE *f, const locus *n)
+{
+    struct locus_losses l;
+    cluster_losses(n->cluster, &l);
+    if (!l.survives) return;
+    fprintf(f, ",\"members\":%u,\"lost\":%u,\"left\":%u,\"joined\":%u", l.members, l.lost, l.left,
+            l.joined);
+    if (l.last >= 0) notation_print(f, ",\"last\":%d,\"last_t\":%.0f", l.last, 1e6 * l.last_at_s);
+}
+
 static void write_process(FILE *f, const locus *n)
 {
     locus_clock first = INT64_MAX;
@@ -132,6 +143,7 @@ static bool write_line(const struct journal *j, bool is_last)
     fprintf(j->file, "{\"t\":%lld", wall_us());
     write_figures(j->file, &f);
     if (n->cluster) write_shards(j->file, n, &f.shards);
+    if (n->cluster) write_members(j->file, n);
     write_process(j->file, n);
     fputs(is_last ? ",\"end\":1}\n" : "}\n", j->file);
     funlockfile(j->file);

@@ -69,6 +69,7 @@ static bool is_shown(enum figure_shown shown, const locus *n, const struct figur
     case FIGURE_MOVES: return n->moves;
     case FIGURE_FOLLOWS: return n->moves && !n->plan.technique->every_node_holds;
     case FIGURE_INTENTS: return n->heeds_intents;
+    case FIGURE_SAVES: return n->plan.config.survives;
     case FIGURE_CLOCKS: return f->stats.bounds_waited > 0 || histogram_count(&f->behind) > 0;
     }
     return false;
@@ -133,6 +134,25 @@ static void put_histograms(struct httpd_reply *r, const locus *n, const struct f
     exposition_times(r, "locus_staleness_seconds",
                      "Age of replicas since the owner's last frame: each counts every millisecond.",
                      &h, f->stats.replica_staleness_mean_s * (double)histogram_count(&h));
+}
+
+static void put_members(struct httpd_reply *r, const locus *n)
+{
+    static const char changes[] = "locus_member_changes_total", repair[] = "locus_repair_seconds",
+                      age[] = "locus_save_age_seconds";
+    struct locus_losses l;
+    cluster_losses(n->cluster, &l);
+    if (!l.survives) return;
+    exposition_head(r, "locus_members", "gauge", "Nodes that are in the cluster now.");
+    exposition_sample(r, "locus_members", NULL, l.members);
+    exposition_head(r, changes, "counter", "How often a node was lost, has left, has joined.");
+    exposition_sample(r, changes, "change=\"lost\"", l.lost);
+    exposition_sample(r, changes, "change=\"left\"", l.left);
+    exposition_sample(r, changes, "change=\"joined\"", l.joined);
+    exposition_head(r, repair, "gauge", "How long the repair behind the last change took.");
+    exposition_sample(r, repair, NULL, l.last_s);
+    exposition_head(r, age, "gauge", "How old saves of rows here become until they are replaced.");
+    exposition_sample(r, age, NULL, l.save_age_s);
 }
 
 /* ---- by peer, shard and worker ---- */
@@ -280,6 +300,7 @@ static void write_metrics(void *node, const struct httpd_request *request, struc
     put_workers(out, n);
     put_memory(out, n);
     if (!n->cluster) return;
+    put_members(out, n);
     put_histograms(out, n, &f);
     put_peers(out, n);
     put_shards(out, n);

@@ -19,6 +19,9 @@ enum change_kind {
     CHANGE_KINDS
 };
 
+/* Of a job: who joins is told all that were before. */
+enum { CHANGES_MAX = 1024 };
+
 struct change {
     uint32_t number; /* 1, 2, ...; 0: none */
     enum change_kind kind;

@@ -172,20 +172,6 @@ void clocks_round_over(struct shard *s, unsigned peer)
     if (p->fresh_next > p->fresh) publish(&p->fresh, p->fresh_next);
 }
 
-void clocks_forget(struct shard *s, unsigned node)
-{
-    struct clock_peer *p = &s->clocks->peer[node];
-    publish(&p->updated, INT64_MAX);
-    p->awaited = 0;
-    p->said = p->told = INT64_MAX;
-}
-
-void clocks_have_no_orphans(struct shard *s)
-{
-    for (unsigned n = 0; n < s->nodes; n++)
-        if (s->clocks->peer[n].updated == INT64_MAX) publish(&s->clocks->peer[n].fresh, INT64_MAX);
-}
-
 /* ---- turns ---- */
 
 /* The next clock to be sent is read first. So the requests and changes that are looked at
@@ -279,6 +265,30 @@ static void send_markers(struct shard *s, unsigned n)
     p->said = p->aim;
 }
 
+/* ---- the members change ---- */
+
+void clocks_change(struct shard *s, unsigned node, bool joins)
+{
+    struct clocks *c = s->clocks;
+    struct clock_peer *p = &c->peer[node];
+    locus_clock counts = joins ? 0 : INT64_MAX;
+    publish(&p->updated, counts);
+    publish(&p->fresh, counts);
+    p->said = p->told = counts;
+    p->fresh_next = p->awaited = p->aim = p->told_before = 0;
+    p->unheard = 0;
+    if (!joins || node == s->rank || !c->is_on) return;
+    send_markers(s, node);
+    if (c->awaited > 0) shard_send(s, node, WIRE_CLOCK_AWAITED, 0, c->awaited);
+}
+
+void clocks_joined(struct shard *s)
+{
+    s->clocks->reported = next_after(s, INT64_MAX);
+}
+
+/* ---- the gate ---- */
+
 static void open_gate(struct shard *s)
 {
     struct clocks *c = s->clocks;
@@ -296,7 +306,7 @@ static void open_gate(struct shard *s)
     }
 }
 
-void clocks_say(struct shard *s)
+void clocks_say(struct shard *s, bool opens)
 {
     struct clocks *c = s->clocks;
     if (!c->is_on) return;
@@ -307,7 +317,7 @@ void clocks_say(struct shard *s)
     }
     for (unsigned n = 0; n < s->nodes; n++)
         if (n != s->rank) send_markers(s, n);
-    open_gate(s);
+    if (opens) open_gate(s);
 }
 
 bool clocks_hurry(const struct shard *s)

@@ -94,18 +94,20 @@ void clocks_wait(struct shard *, struct request *);
 const char *clocks_entry(struct shard *, const struct arrival *);
 /* Our round to the peer is over. */
 void clocks_round_over(struct shard *, unsigned peer);
-/* The node was lost: it counts as one whose workers have all closed, and its rows as fresh as soon
- * as no replica is an orphan any more (replica.h). */
-void clocks_forget(struct shard *, unsigned node);
-void clocks_have_no_orphans(struct shard *);
+/* The node was lost: it counts as one whose workers have all closed, and its rows as fresh. Or it
+ * joins, and is told what the others were told. */
+void clocks_change(struct shard *, unsigned node, bool joins);
+/* We have joined: our workers count when they have passed the clock of those that we found. */
+void clocks_joined(struct shard *);
 
 /* ---- turns, by round.c ---- */
 
 /* Before rounds: must the dirty set be taken, so that a marker can be sent? Afterwards: it was. */
 bool clocks_want_changes(struct shard *);
 void clocks_have_changes(struct shard *);
-/* After rounds: sends what markers it can, and completes the requests that waited for them. */
-void clocks_say(struct shard *);
+/* After rounds: sends what markers it can, and completes the requests that waited for them; unless a
+ * replica is an orphan (replica.h), which lacks what its owner had said. */
+void clocks_say(struct shard *, bool opens);
 /* Does a worker wait for what rounds bring? */
 bool clocks_hurry(const struct shard *);
 /* Can anything be done at once? */

@@ -206,7 +206,7 @@ static const char *pass_on(struct shard *s, const struct arrival *a, struct loca
 
 static __attribute__((cold)) const char *park_in_repair(struct shard *s, const struct arrival *a)
 {
-    return a->entry->origin == s->losses->change.node ? NULL : park(s, a);
+    return a->entry->origin == loss_gone(s->losses) ? NULL : park(s, a);
 }
 
 /* ---- requests ---- */
@@ -313,7 +313,7 @@ static void serve_all_parked(struct shard *s, struct record *r)
 void parked_serve_anew(struct shard *s, struct record *r)
 {
     for (struct parked *p = r->parked; p; p = p->next) {
-        p->entry.owner = (uint16_t)s->losses->change.node;
+        p->entry.owner = (uint16_t)loss_gone(s->losses);
         p->entry.term = 0;
     }
     serve_all_parked(s, r);
@@ -352,8 +352,7 @@ static __attribute__((cold)) const char *held(struct shard *s, const struct arri
  * stays so. */
 static __attribute__((cold)) void arrived_in_repair(struct shard *s, const struct arrival *a)
 {
-    if (a->entry->term < loss_term(s->losses))
-        owner_claim(s, a->ref, loss_home(s, a->ref), loss_term(s->losses));
+    if (a->entry->term < loss_term(s->losses)) owner_claim(s, a->ref);
 }
 
 static const char *arrive(struct shard *s, const struct arrival *a)

@@ -2,16 +2,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-void loss_begin(struct losses *l, struct change change)
-{
-    unsigned kept = 0;
-    for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != change.node) l->member[kept++] = l->member[i];
-    l->members = kept;
-    l->change = change;
-    l->phase = 0;
-}
+_Static_assert(((uint64_t)CHANGES_MAX << LOSS_TERM_SHIFT) >> DIRECTORY_TERM_BITS == 0,
+               "there are terms for all changes");
 
 static uint32_t marker(uint32_t number, unsigned phase)
 {
@@ -60,22 +54,61 @@ static uint16_t find_heir(const struct losses *l, unsigned bucket, unsigned home
     return (uint16_t)heir;
 }
 
-void loss_find_heirs(struct shard *s)
+static unsigned bucket_of(struct row_ref ref)
 {
-    const struct home *h = &s->store->homes[s->number];
-    for (unsigned b = 0; b < HOME_BUCKETS; b++)
-        s->losses->heir[b] = find_heir(s->losses, b, h->node[b]);
+    return row_ref_number(ref) % HOME_BUCKETS;
 }
 
 unsigned loss_heir(const struct losses *l, struct row_ref ref)
 {
-    return l->heir[row_ref_number(ref) % HOME_BUCKETS];
+    return l->heir[bucket_of(ref)];
+}
+
+unsigned loss_next_heir(const struct losses *l, struct row_ref ref)
+{
+    return l->next_heir[bucket_of(ref)];
+}
+
+static unsigned next_home(const struct shard *s, unsigned bucket)
+{
+    const struct losses *l = s->losses;
+    unsigned home = s->store->homes[s->number].node[bucket], node = l->change.node;
+    if (loss_is_join(l)) return s->store->home.node[bucket] == node ? node : home;
+    return home == node ? l->heir[bucket] : home;
 }
 
 unsigned loss_home(const struct shard *s, struct row_ref ref)
 {
-    unsigned home = row_ref_home(ref);
-    return home == s->losses->change.node ? loss_heir(s->losses, ref) : home;
+    return next_home(s, bucket_of(ref));
+}
+
+static void find_members(struct shard *s)
+{
+    struct losses *l = s->losses;
+    l->members = 0;
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (l->is_member[n]) l->member[l->members++] = (uint16_t)n;
+}
+
+void loss_begin(struct shard *s, struct change change)
+{
+    struct losses *l = s->losses;
+    l->is_member[change.node] = change.kind == CHANGE_JOINS;
+    find_members(s);
+    l->change = change;
+    l->phase = 0;
+    for (unsigned b = 0; b < HOME_BUCKETS; b++) l->next_heir[b] = find_heir(l, b, next_home(s, b));
+}
+
+/* Who is no member says nothing, and if it becomes one says what the others say then. */
+void loss_pass(struct shard *s)
+{
+    struct losses *l = s->losses;
+    for (unsigned b = 0; b < HOME_BUCKETS; b++)
+        home_pass(&s->store->homes[s->number], b, next_home(s, b));
+    memcpy(l->heir, l->next_heir, sizeof l->heir);
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (!l->is_member[n]) l->said[n] = marker(l->change.number, LOSS_PHASES);
 }
 
 void loss_offer(struct shard *s, const struct offer *o)
@@ -97,7 +130,8 @@ const char *loss_marker(struct shard *s, const struct arrival *a)
     struct losses *l = s->losses;
     const struct wire_entry *e = a->entry;
     if (!l) return no_repair;
-    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > l->change.number + 1 ||
+    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 ||
+        e->round > l->change.number + 1 ||
         marker(e->round, (unsigned)e->clock) != l->said[a->peer] + 1)
         return "a marker of a repair out of its order";
     l->said[a->peer]++;
@@ -116,19 +150,32 @@ const char *loss_offered(struct shard *s, const struct arrival *a)
     return NULL;
 }
 
+/* As it is at the others, who have said all that there was to say. */
+static void replay(struct shard *s)
+{
+    const struct node_plan *p = s->plan;
+    for (uint32_t i = 0; i < p->changes; i++) {
+        loss_begin(s, p->history[i]);
+        loss_pass(s);
+    }
+    for (unsigned n = 0; n < s->nodes; n++) s->losses->said[n] = p->changes * LOSS_PHASES;
+}
+
 int loss_init(struct shard *s)
 {
-    const struct technique *t = s->technique;
-    if (!s->plan->lab.survives || !t->moves || t->every_node_holds || s->nodes < 2) return 0;
+    if (!s->plan->config.survives || s->nodes < 2) return 0;
     struct losses *l = s->losses = calloc(1, sizeof *l);
     if (!l) return -ENOMEM;
+    l->is_member = calloc(s->nodes, sizeof *l->is_member);
     l->member = calloc(s->nodes, sizeof *l->member);
     l->said = calloc(s->nodes, sizeof *l->said);
     l->round = calloc(s->nodes, sizeof *l->round);
-    if (!l->member || !l->said || !l->round) return -ENOMEM;
-    for (unsigned n = 0; n < s->nodes; n++) l->member[n] = (uint16_t)n;
-    l->members = s->nodes;
-    loss_find_heirs(s);
+    if (!l->is_member || !l->member || !l->said || !l->round) return -ENOMEM;
+    memset(l->is_member, true, s->nodes * sizeof *l->is_member);
+    find_members(s);
+    for (unsigned b = 0; b < HOME_BUCKETS; b++)
+        l->heir[b] = find_heir(l, b, s->store->home.node[b]);
+    replay(s);
     return 0;
 }
 
@@ -136,6 +183,7 @@ void loss_fini(struct shard *s)
 {
     struct losses *l = s->losses;
     if (!l) return;
+    free(l->is_member);
     free(l->member);
     free(l->said);
     free(l->round);

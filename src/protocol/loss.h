@@ -1,9 +1,8 @@
 /*
- * loss.h - what a shard knows of nodes that were lost, and what its peers have said of it. repair.h
- * acts on it.
+ * loss.h - how a shard's cluster has changed, and what its peers have said of it. repair.h acts on it.
  *
  * Callers   the shard's thread
- * Memory    8 KiB; 16 bytes a node; 32 bytes for each replica of a row of the lost node, at the row's home
+ * Memory    16 KiB; 17 bytes a node; 32 bytes for each replica of a row of the lost node, at the row's home
  * Waiting   never
  * Life      loss_init, any use, loss_fini
  */
@@ -28,15 +27,17 @@ struct offer {
 struct losses {
     struct change change; /* the last one */
     unsigned phase;
-    uint16_t *member; /* [members] that live, ascending */
+    bool *is_member;  /* [nodes] */
+    uint16_t *member; /* [members] ascending */
     unsigned members;
     uint32_t *said;  /* [nodes] markers that have come from each, since the beginning */
     uint32_t *round; /* [nodes] that ended during the repair, and is to be acknowledged; 0: none */
     struct offer *offer; /* in order of arrival */
     size_t offers, capacity;
-    uint16_t heir[HOME_BUCKETS]; /* the home of the bucket if its present one is lost */
-    uint32_t leaves;             /* the change by which we leave; 0: none */
-    bool has_left;               /* and have said that all we had is with others */
+    /* the home of each bucket if its present one is lost; as soon as the change is repaired */
+    uint16_t heir[HOME_BUCKETS], next_heir[HOME_BUCKETS];
+    uint32_t leaves; /* the change by which we leave; 0: none */
+    bool has_left;   /* and have said that all we had is with others */
 };
 
 int loss_init(struct shard *); /* 0 or -ENOMEM */
@@ -47,8 +48,21 @@ static inline uint64_t loss_term(const struct losses *l)
     return (uint64_t)l->change.number << LOSS_TERM_SHIFT;
 }
 
+static inline bool loss_is_join(const struct losses *l)
+{
+    return l->change.kind == CHANGE_JOINS;
+}
+
+/* The node that is gone behind the present change; a number that no node has: it joins. */
+static inline unsigned loss_gone(const struct losses *l)
+{
+    return loss_is_join(l) ? UINT16_MAX : l->change.node;
+}
+
 /* The members change. */
-void loss_begin(struct losses *, struct change);
+void loss_begin(struct shard *, struct change);
+/* Homes and heirs change. */
+void loss_pass(struct shard *);
 /* Have all members but us said that they are in this phase of the present loss? Who leaves is none,
  * but says the first. */
 bool loss_have_all_said(const struct shard *, unsigned phase);
@@ -61,10 +75,11 @@ bool loss_has_left(const struct losses *);
 /* We leave, and serve the others until they all park what is asked. */
 void loss_serves_on(struct shard *);
 
-/* The key's home as soon as the loss is repaired: the lost node's are dealt to all that live. */
+/* The key's home as soon as the change is repaired: a lost node's are dealt to all that live, and who
+ * joins has those that were its own at the start. */
 unsigned loss_home(const struct shard *, struct row_ref);
 unsigned loss_heir(const struct losses *, struct row_ref); /* if its home is lost */
-void loss_find_heirs(struct shard *);                      /* after homes have changed */
+unsigned loss_next_heir(const struct losses *, struct row_ref);
 
 void loss_offer(struct shard *, const struct offer *);
 

@@ -273,11 +273,12 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *r
     shard_wake(s, r, WOKEN_REPLICA);
 }
 
-void owner_claim(struct shard *s, struct row_ref ref, unsigned home, uint64_t term)
+void owner_claim(struct shard *s, struct row_ref ref)
 {
     struct key_state *state = &s->records.state[ref.index];
-    if (home == s->rank) return;
-    if (state->term < term) state->term = term;
+    unsigned home = loss_home(s, ref);
+    if (home == s->rank || (loss_is_join(s->losses) && home == row_ref_home(ref))) return;
+    if (state->term < loss_term(s->losses)) state->term = loss_term(s->losses);
     shard_entry(s, home,
                 (struct wire_entry){.operation = WIRE_LOCATION,
                                     .owner = (uint16_t)s->rank,

@@ -15,12 +15,13 @@
 
 static const struct technique techniques[] = {
     [LOCUS_ADAPTIVE] = {"adaptive", "LOCUS_ADAPTIVE", .moves = true, .heeds_intents = true,
-                        .localizes = true, .replicates = true, .moves_to_only_one = true},
+                        .localizes = true, .replicates = true, .moves_to_only_one = true,
+                        .survives = true},
     [LOCUS_STATIC] = {.name = "static", .api_name = "LOCUS_STATIC"},
     [LOCUS_RELOCATE] = {"relocate", "LOCUS_RELOCATE", .moves = true, .heeds_intents = true,
-                        .localizes = true, .rows_follow = true},
+                        .localizes = true, .rows_follow = true, .survives = true},
     [LOCUS_REPLICATE] = {"replicate", "LOCUS_REPLICATE", .moves = true, .heeds_intents = true,
-                         .replicates = true},
+                         .replicates = true, .survives = true},
     [LOCUS_FULL_REPLICATION] = {"full_replication", "LOCUS_FULL_REPLICATION", .moves = true,
                                 .every_node_holds = true, .replicates = true},
 };
@@ -40,6 +41,8 @@ static const struct config_field fields[] = {
     {"workers", OF(workers), CONFIG_COUNT, .least = 1, .most = LOCUS_WORKERS_MAX},
     {"shards", OF(shards), CONFIG_COUNT, .most = LOCUS_SHARDS_MAX},
     {"technique", OF(technique), CONFIG_TECHNIQUE, .is_equal = true},
+    {"survives", OF(survives), CONFIG_COUNT, .is_equal = true, .most = 1,
+     .variable = "LOCUS_SURVIVES"},
     {"data and options of fingerprint", OF(fingerprint), CONFIG_FINGERPRINT, .is_equal = true},
     {"peer_timeout_s", OF(peer_timeout_s), CONFIG_SECONDS, .standard = 10,
      .variable = "LOCUS_PEER_TIMEOUT"},
@@ -51,17 +54,28 @@ static const struct config_field fields[] = {
 #undef OF
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static int complete_count(const struct config_field *f, const unsigned *count)
-{
-    if (*count >= f->least && *count <= f->most) return 0;
-    return error_set(-EINVAL, "%s is %u: must be %u to %u", f->name, *count, f->least, f->most);
-}
-
 /* What the field's variable says; NULL: nothing. */
 static const char *told(const struct config_field *f)
 {
     const char *text = f->variable ? getenv(f->variable) : NULL;
     return text && *text ? text : NULL;
+}
+
+static int read_count(const struct config_field *f, const char *text, unsigned *count)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    *count = (unsigned)n;
+    if (*text >= '0' && *text <= '9' && !*end && n >= f->least && n <= f->most) return 0;
+    return error_set(-EINVAL, "%s is \"%.40s\": must be %u to %u", f->variable, text, f->least,
+                     f->most);
+}
+
+static int complete_count(const struct config_field *f, unsigned *count)
+{
+    if (*count == 0 && told(f)) return read_count(f, told(f), count);
+    if (*count >= f->least && *count <= f->most) return 0;
+    return error_set(-EINVAL, "%s is %u: must be %u to %u", f->name, *count, f->least, f->most);
 }
 
 static int read_seconds(const struct config_field *f, const char *text, double *seconds)
@@ -93,8 +107,15 @@ int config_complete(struct locus_config *c)
         if (f->kind == CONFIG_SECONDS) rc = complete_seconds(f, at);
         if (f->kind == CONFIG_TEXT && !*(const char **)at) *(const char **)at = told(f);
     }
-    if (rc || technique_of(c->technique)) return rc;
-    return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
+    const struct technique *t = technique_of(c->technique);
+    if (rc) return rc;
+    if (!t) return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
+    if (!c->survives || t->survives) return 0;
+    return error_set(-EINVAL,
+                     "survives is 1, and technique %s: only LOCUS_ADAPTIVE, LOCUS_RELOCATE and "
+                     "LOCUS_REPLICATE survive the loss of a node; without `survives` and "
+                     "LOCUS_SURVIVES it ends the job",
+                     t->api_name);
 }
 
 const char *config_variable(size_t i)

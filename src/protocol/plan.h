@@ -9,6 +9,7 @@
 #ifndef LOCUS_PROTOCOL_PLAN_H
 #define LOCUS_PROTOCOL_PLAN_H
 
+#include "protocol/change.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -33,6 +34,8 @@ struct technique {
     bool replicates;
     /* A row goes to the one node that wants it; several hold replicas (AdaPM, Appendix B.2.4). */
     bool moves_to_only_one;
+    /* A row of a lost node can be with another one (repair.h). */
+    bool survives;
 };
 
 /* NULL: there is no such technique. */
@@ -43,7 +46,6 @@ struct request;
 /* What experiments and tests change, and no program does: LOCUS_LAB (lab/README.md). */
 struct lab {
     bool is_immediate, is_tcp_only;
-    bool survives;   /* the loss of a node, if the technique can: repair.h */
     unsigned rounds; /* a second; 0: as many as the manager likes */
 };
 
@@ -55,6 +57,10 @@ struct node_plan {
     bool remembers;                  /* shards keep what happens to keys: events.h */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents on the whole node */
+    /* [changes] of the members until this node joins them: its shards begin with the repair of the
+     * next one. 0: it is one from the start */
+    const struct change *history;
+    uint32_t changes;
     /* [workers] atomic, for bounds (clocks.h): the worker's clock, 0 until it first opens,
      * INT64_MAX while it is closed; how many requests it has posted to each shard. NULL: none */
     const locus_clock *const *progress;
@@ -80,7 +86,7 @@ struct config_field {
     bool is_equal;        /* on all nodes */
     unsigned least, most; /* of a count */
     double standard;      /* of seconds: for 0 */
-    const char *variable; /* of a text or of seconds: where it is NULL or 0 */
+    const char *variable; /* where it is NULL or 0 */
 };
 
 /* Sets what is not given, and checks the rest: -EINVAL names the field and its value. */

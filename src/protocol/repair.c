@@ -43,14 +43,14 @@ static void hold_credit(struct shard *s, bool holds)
 static void note_lost_sender(struct shard *s, struct record *r)
 {
     r->is_held = false;
-    if (r->parked) parked_drop(s, r, s->losses->change.node);
+    if (r->parked) parked_drop(s, r, loss_gone(s->losses));
 }
 
 /* Its owner is lost, or the row was on its way to us, and is lost with who gave it if it does not come
  * before the others are through with their first phase. */
 static bool may_be_orphan(const struct shard *s, unsigned owner)
 {
-    return owner == s->losses->change.node || owner == s->rank;
+    return owner == loss_gone(s->losses) || owner == s->rank;
 }
 
 static void offer(struct shard *s, struct row_ref ref)
@@ -72,13 +72,31 @@ static void offer(struct shard *s, struct row_ref ref)
                 0);
 }
 
+/* A row that nobody has written goes to its new home without a message, which would find nobody who
+ * has claimed it: unless a worker is faster. */
+static bool give_up(struct shard *s, struct row_ref ref)
+{
+    const directory_word next = directory_elsewhere(loss_home(s, ref), loss_term(s->losses));
+    unsigned spins = 0;
+    if (loss_home(s, ref) == s->rank) return false;
+    while (!row_take_empty(ref, next)) {
+        if (directory_state(directory_load(row_ref_word(ref))) != DIRECTORY_UNTOUCHED) return false;
+        spin_wait(&spins);
+    }
+    if (key_is_wanted(&s->records.state[ref.index])) record_get(&s->records, ref.index);
+    shard_count(&s->counters.relocated_out, 1);
+    return true;
+}
+
 static void claim(struct shard *s, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
+    bool is_untouched = l.is_here && directory_state(row_word(ref)) == DIRECTORY_UNTOUCHED;
+    if (is_untouched && give_up(s, ref)) return;
     if (l.is_here) {
         saves_claimed(s, ref);
-        owner_claim(s, ref, loss_home(s, ref), loss_term(s->losses));
-    } else if (l.is_replica) {
+        owner_claim(s, ref);
+    } else if (l.is_replica && !loss_is_join(s->losses)) {
         offer(s, ref);
     }
 }
@@ -139,7 +157,7 @@ static void say_held(struct shard *s, struct record *r)
 static void find_orphan(struct shard *s, struct record *r)
 {
     struct row_ref ref = shard_row_ref(s, r->index);
-    holders_remove(r, ref, s->losses->change.node);
+    holders_remove(r, ref, loss_gone(s->losses));
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (!l.is_replica) return;
@@ -243,23 +261,17 @@ static void decide_rows(struct shard *s, struct partition *p)
     for (uint64_t i = 0; i < p->keys; i++) decide_row(s, (struct row_ref){p, first + i});
 }
 
-static void pass_homes(struct shard *s)
-{
-    struct home *h = &s->store->homes[s->number];
-    for (unsigned b = 0; b < HOME_BUCKETS; b++)
-        if (h->node[b] == s->losses->change.node) home_pass(h, b, s->losses->heir[b]);
-    loss_find_heirs(s);
-}
-
 static void decide(struct shard *s)
 {
+    unsigned node = s->losses->change.node;
+    bool joins = loss_is_join(s->losses);
     origin_ask_again(s);
     each_record(s, find_orphan);
     decide_offers(s);
-    each_partition(s, decide_rows);
-    pass_homes(s);
-    round_forget(s, s->losses->change.node);
-    clocks_forget(s, s->losses->change.node);
+    if (!joins || node == s->rank) each_partition(s, decide_rows);
+    loss_pass(s);
+    if (!joins) round_forget(s, node);
+    clocks_change(s, node, joins);
 }
 
 /* ---- it is over ---- */
@@ -278,13 +290,13 @@ static void end(struct shard *s)
     s->serves = SERVES_OR_PASSES_ON;
     hold_credit(s, false);
     origin_wake_stalled(s); /* no answer that makes room may be under way */
-    if (s->replicas->orphans == 0) clocks_have_no_orphans(s);
     each_record(s, goes_on);
     woken_consider(s);
     for (unsigned n = 0; n < s->nodes; n++) {
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;
     }
+    if (l->change.node == s->rank) clocks_joined(s);
     saves_repaired(s);
 }
 
@@ -295,8 +307,9 @@ static void end(struct shard *s)
 static void leave(struct shard *s)
 {
     struct losses *l = s->losses;
+    if (l->has_left) return;
     round_take_changes(s);
-    if (l->has_left || !saves_all(s)) return;
+    if (!saves_all(s)) return;
     l->has_left = true;
     tell_members(s, l->leaves, 1);
     if (s->platform->repaired) s->platform->repaired(s->platform->context, l->leaves);
@@ -329,6 +342,18 @@ void repair_turn(struct shard *s)
     }
 }
 
+/* What is at home at the start. */
+static void have_nothing(struct shard *s, struct partition *p)
+{
+    uint64_t first = p->first_number + p->first_bucket;
+    for (uint64_t i = 0; i < p->keys; i++) {
+        struct row_ref ref = {p, first + i};
+        if (!row_ref_was_held(ref)) continue;
+        row_ref_moved(ref);
+        shard_count(&s->counters.relocated_out, 1);
+    }
+}
+
 void repair_begin(struct shard *s, struct change change)
 {
     if (s->failure < 0) return;
@@ -341,13 +366,15 @@ void repair_begin(struct shard *s, struct change change)
         leaver_is_lost(s);
         return;
     }
-    loss_begin(s->losses, change);
+    loss_begin(s, change);
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
     hold_credit(s, true);
     origin_repairs(s);
     each_record(s, note_lost_sender);
     saves_repair(s);
+    if (loss_is_join(s->losses) && change.node == s->rank) each_partition(s, have_nothing);
+    s->wrong[change.node] = NULL;
     each_partition(s, claim_held);
     say_phase(s);
     repair_turn(s);

@@ -48,8 +48,8 @@ static void not_inexact(struct shard *s, uint64_t index)
 static void no_orphan(struct shard *s, struct record *r)
 {
     if (!r->is_orphan) return;
+    s->replicas->orphans--;
     r->is_orphan = false;
-    if (--s->replicas->orphans == 0) clocks_have_no_orphans(s);
 }
 
 static void replica_ends(struct shard *s, struct record *r)

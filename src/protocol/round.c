@@ -167,6 +167,7 @@ void round_forget(struct shard *s, unsigned peer)
     while (list_length(&b->refresh) > 0) list_pop(s->backlog, &b->refresh);
     s->rounds->going_on -= b->goes_on;
     b->is_under_way = b->goes_on = b->owes = false;
+    b->refreshes_left = b->refreshes_queued;
     backlog_note(s, peer);
 }
 
@@ -401,7 +402,7 @@ uint64_t round_turn(struct shard *s)
     bool sync = pacer_allows(s->pacer, s->now_ns) || s->quiescing > 0 || clocks_hurry(s);
     if (waits) say_what_waits(s, sync);
     if (s->quiescing > 0) complete_flushed(s);
-    clocks_say(s);
+    clocks_say(s, s->replicas->orphans == 0);
     /* What was added to the dirty set, or queued for another peer, during this turn is handled in
      * the next: nothing else wakes us for it. */
     s->dirty_seen = dirty_rows_wait(s);

@@ -186,7 +186,7 @@ static void say_batch(struct shard *s)
         p->has_some = false;
         p->asked = v->batch;
         v->awaited++;
-        say(s, n, WIRE_BEGIN, v->batch, 0);
+        say(s, n, WIRE_BEGIN, v->batch, v->age.here_ns);
     }
     v->cpu_ns += s->platform->cpu_ns(s->platform->context) - began_ns;
 }
@@ -219,6 +219,8 @@ static void end(struct shard *s)
     v->is_sweeping = false;
     v->due_ns = v->began_ns + SAVES_PAUSE_NS;
     if (share_ns > v->due_ns) v->due_ns = share_ns;
+    __atomic_store_n(&v->age.here_ns, v->due_ns - v->began_ns + s->now_ns - v->began_ns,
+                     __ATOMIC_RELAXED);
     for (unsigned n = 0; n < s->nodes; n++)
         if (v->peer[n].before > 0) say(s, n, 0, 0, v->peer[n].before);
     shard_count(&s->counters.sweeps, 1);
@@ -246,6 +248,7 @@ const char *saves_heard(struct shard *s, const struct arrival *a)
     if (!s->saves) return "a sweep where the loss of a node ends the job";
     struct saves_peer *p = &s->saves->peer[a->peer];
     if (e->flags & WIRE_BEGIN) {
+        p->age_ns = (uint64_t)e->clock;
         say(s, a->peer, WIRE_END, e->round, 0);
         return NULL;
     }
@@ -270,7 +273,8 @@ static void hand_over(struct shard *s, const struct given *g)
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
     if (!is_kept(s, g) || home == s->rank) return;
-    float *values = say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
+    float *values =
+        say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
     if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);
     drop(s, ref);
 }
@@ -278,9 +282,10 @@ static void hand_over(struct shard *s, const struct given *g)
 void saves_repair(struct shard *s)
 {
     struct saves *v = s->saves;
-    struct saves_peer *p = &v->peer[s->losses->change.node];
-    bool is_lost = !loss_is_leave(s->losses); /* or it answers, and saves what it has */
+    struct saves_peer *p = &v->peer[s->losses->change.node]; /* who joins has none of it */
+    bool is_lost = !loss_is_leave(s->losses); /* else it answers, and saves what it has */
     while (is_lost && p->first < p->count) hand_over(s, &p->given[p->first++]);
+    __atomic_store_n(&v->age.lost_ns, is_lost ? p->age_ns : 0, __ATOMIC_RELAXED);
     v->awaited -= is_lost && p->asked != 0;
     if (is_lost) p->asked = 0;
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
@@ -292,7 +297,9 @@ void saves_repair(struct shard *s)
 
 void saves_claimed(struct shard *s, struct row_ref ref)
 {
-    if (guardian(s, ref) == s->losses->change.node) bitset_add(&s->saves->unsaved, ref.index);
+    unsigned home = loss_home(s, ref),
+             next = home == s->rank ? loss_next_heir(s->losses, ref) : home;
+    if (guardian(s, ref) != next) bitset_add(&s->saves->unsaved, ref.index);
 }
 
 bool saves_all(struct shard *s)
@@ -307,11 +314,13 @@ bool saves_all(struct shard *s)
 
 void saves_repaired(struct shard *s)
 {
-    struct saves_peer *gone = &s->saves->peer[s->losses->change.node];
-    gone->received = gone->before = 0; /* nobody waits to hear that they are saved */
-    s->saves->covers = s->losses->change.number;
+    const struct losses *l = s->losses;
+    struct saves_peer *p = &s->saves->peer[l->change.node];
+    /* nobody there will say that it has saved, or waits for it */
+    if (!loss_is_join(l)) *p = (struct saves_peer){.given = p->given, .capacity = p->capacity};
+    s->saves->covers = l->change.number;
     s->saves->due_ns = 0;
-    if (s->losses->members == 1) tell_platform(s);
+    if (l->members == 1) tell_platform(s);
 }
 
 /* ---- life ---- */
@@ -326,6 +335,7 @@ int saves_init(struct shard *s)
     v->of = memory_reserve(v->of_bytes);
     v->peer = calloc(s->nodes, sizeof *v->peer);
     s->mover.keeps = true;
+    v->age.here_ns = SAVES_PAUSE_NS;
     bool has_sets = bitset_init(&v->unsaved, keys) && bitset_init(&v->taken, keys);
     return v->of && v->peer && has_sets ? 0 : -ENOMEM;
 }

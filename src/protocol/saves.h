@@ -48,6 +48,13 @@ struct saves_peer {
     uint64_t received, before; /* rows that came from there; before the present sweep */
     uint32_t asked;            /* the batch of which it owes the acknowledgement; 0: none */
     bool has_some;             /* of the present batch */
+    uint64_t age_ns;           /* of its saves: saves_ages */
+};
+
+/* How old saves become, from the beginning of a sweep to the end of the next: those of rows here, and
+ * of the node that was lost last. */
+struct saves_ages {
+    uint64_t here_ns, lost_ns;
 };
 
 struct saves {
@@ -61,6 +68,7 @@ struct saves {
     uint32_t covers;           /* the loss whose repair is over with the next sweep; 0: none */
     uint64_t began_ns, cpu_ns; /* of the sweep */
     uint64_t due_ns;           /* the next one */
+    struct saves_ages age;     /* atomic */
 };
 
 int saves_init(struct shard *); /* where losses are survived: 0 or -ENOMEM */
@@ -75,6 +83,15 @@ static inline void saves_changed(struct shard *s, uint64_t index)
 /* The row has come from that node; our rank: from none. It was given to that node just now. */
 void saves_came(struct shard *, struct row_ref, unsigned from);
 void saves_keep(struct shard *, struct row_ref, unsigned to, uint64_t term);
+
+/* The most of what was there and the shard's. Any thread. */
+static inline void saves_add_ages(const struct shard *s, struct saves_ages *all)
+{
+    uint64_t here_ns = __atomic_load_n(&s->saves->age.here_ns, __ATOMIC_RELAXED);
+    uint64_t lost_ns = __atomic_load_n(&s->saves->age.lost_ns, __ATOMIC_RELAXED);
+    if (here_ns > all->here_ns) all->here_ns = here_ns;
+    if (lost_ns > all->lost_ns) all->lost_ns = lost_ns;
+}
 
 /* Sweeps, if it is due. Returns the time of the next call that it needs. */
 uint64_t saves_turn(struct shard *);

@@ -134,7 +134,7 @@ void signaling_close(locus_worker *w, struct intent_stream ***streams, bool ends
 static bool came_late(const locus_worker *w, struct intent_stream **streams)
 {
     LOCUS_YIELD();
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    FENCE(__ATOMIC_SEQ_CST);
     locus_clock now = __atomic_load_n(&w->clock, __ATOMIC_SEQ_CST);
     bool is_late = false;
     for (unsigned s = 0; s < shards_of(w); s++) is_late |= stream_came_late(streams[s], now);

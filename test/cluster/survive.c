@@ -1,5 +1,5 @@
 /*
- * A node is lost, and the others go on (LOCUS_LAB=survives=1): killed, stopped, or cut off, at any
+ * A node is lost, and the others go on (`survives`): killed, stopped, or cut off, at any
  * moment while all push, pull, intend and localize. Nobody hangs, no call of theirs fails, and
  * barriers, sums and quiesces go on without it.
  *
@@ -223,6 +223,18 @@ static void note_places(const struct node *n, const locus_key *owned, size_t cou
         __atomic_store_n(&n->shared->is_at_another[owned[i]], 1, __ATOMIC_SEQ_CST);
 }
 
+/* As it is told to a program that lives on. */
+static void check_books(const struct seat *s, int living)
+{
+    const struct node *n = s->team->shared;
+    struct locus_losses l;
+    CHECK_EQ(locus_losses_read(s->node, &l), 0);
+    CHECK(l.survives == 1 && l.left == 0 && l.joined == 0 && !l.is_newcomer);
+    CHECK(l.members == (unsigned)living && l.lost == (unsigned)(s->team->nodes - living));
+    CHECK(is_lost(n, l.last) && l.last_at_s > 1.7e9 && l.last_s >= 0);
+    CHECK(l.save_age_s >= 0.1 && (l.saves == 0) == (l.saved_bytes == 0));
+}
+
 /* Phases of work until the parent says so. */
 static void live(struct seat *s)
 {
@@ -252,6 +264,7 @@ static void live(struct seat *s)
         if (is_chair) parent_tell("phase %d %d %d", phase, seats / WORKERS, lacking);
         WORKS(locus_barrier(s->worker));
     }
+    if (!is_lost(n, n->rank)) check_books(s, living);
 }
 
 /* All want the first rows, all the time. */
@@ -302,7 +315,8 @@ ROLE(survive_node)
     n.team.tables = &table;
     n.team.table_count = 1;
     n.team.technique = (enum locus_technique)technique;
-    n.team.lab = n.shared->is_tcp_only ? "survives=1,tcp" : "survives=1";
+    n.team.survives = 1;
+    n.team.lab = n.shared->is_tcp_only ? "tcp" : NULL;
     n.team.shared = &n;
     FILE *before = stderr;
     stderr = open_memstream(&said, &bytes); /* test_fail() does not use it */

@@ -12,6 +12,7 @@ struct locus_config team_config(const struct team *t, int rank)
     struct locus_config c;
     locus_config_init(&c);
     c.technique = t->technique;
+    c.survives = t->survives;
     c.tables = t->tables;
     c.table_count = t->table_count;
     c.workers = t->workers;

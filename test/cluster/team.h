@@ -22,6 +22,7 @@ struct team {
     int nodes;
     unsigned workers, shards;
     enum locus_technique technique;
+    unsigned survives;
     const char *lab; /* LOCUS_LAB from team_run() on; NULL: as it is */
     const struct locus_table *tables;
     size_t table_count;

@@ -67,9 +67,9 @@ static struct rendezvous_config config_of(bool has_secret, int rank)
                                                .shards = 1,
                                                .workers = 1,
                                                .join_timeout_s = 60,
-                                               .peer_timeout_s = 10},
+                                               .peer_timeout_s = 10,
+                                               .survives = !has_secret},
                                       .secret = has_secret ? &secret : NULL,
-                                      .survives = !has_secret,
                                       .view = ignore_view,
                                       .lost = ignore_loss,
                                       .data_address = "127.0.0.1:4711"};

@@ -199,6 +199,28 @@ class Clusters(unittest.TestCase):
         self.assertIn("of rank 1", ended.stdout)
         self.assertNotIn("nobody said it", ended.stdout)
 
+    def test_a_lost_node_is_in_the_books_of_the_others(self):
+        said = passes(self, run_nodes(3, """
+            with locus.open([locus.Table('a', 3000, 4)], technique='relocate', survives=True) as n, n.worker() as w:
+                before = n.losses()
+                assert (before['survives'], before['members'], before['lost'], before['last']) == (1, 3, 0, -1), before
+                w.push(k := n.owned(), np.ones((len(k), 4), np.float32))
+                [lost] = w.sum([len(k) if n.rank == 2 else 0])
+                while n.losses()['saves'] < len(k): time.sleep(.01)
+                w.barrier()
+                if n.rank == 2: os.kill(os.getpid(), signal.SIGKILL)
+                while n.losses()['last_s'] == 0: time.sleep(.01)
+                after = n.losses()
+                assert (after['members'], after['lost'], after['last'], after['is_newcomer']) == (2, 1, 2, 0), after
+                assert time.time() - 300 < after['last_at_s'] <= time.time() and after['save_age_s'] > 0, after
+                assert after['last_age_s'] > 0 or not after['rows_from_saves'], after
+                rows = w.sum([after['rows_from_replicas'], after['rows_from_saves'], after['rows_zero']])
+                assert list(rows) == [0, lost, 0], (rows, lost)
+                assert w.pull(np.arange(3000)).sum() == 4 * 3000
+                sys.stdout.write('2\\n')""", LOCUS_SURVIVES="1"))
+        self.assertEqual(said.splitlines().count("2"), 2, said)
+        self.assertEqual(said.count("; the others go on\n"), 1, said)
+
     def test_ctrl_c_ends_a_remote_pull(self):
         """The peer is stopped, so that nothing answers."""
         said = passes(self, run_nodes(2, """

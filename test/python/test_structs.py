@@ -13,7 +13,7 @@ from locus import _c, node
 from support import ROOT
 
 HEADER = (ROOT / "include" / "locus.h").read_text()
-STRUCTS = {"locus_rule": _c.CRule, "locus_table": _c.CTable, "locus_stats": _c.CStats, "locus_histogram": _c.CHistogram,
+STRUCTS = {"locus_rule": _c.CRule, "locus_table": _c.CTable, "locus_stats": _c.CStats, "locus_losses": _c.CLosses, "locus_histogram": _c.CHistogram,
            "locus_config": node.CConfig}
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
 # nothing for Python; and prefetching a row pays only for those. A node knows what it was opened with.

@@ -86,7 +86,7 @@ static void open_node(unsigned rank)
         n, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
     n->plan = (struct node_plan){.store = &world_store[rank],
                                  .technique = technique_of(world_scenario.technique),
-                                 .lab.survives = world_scenario.loses > 0,
+                                 .config.survives = world_scenario.loses > 0,
                                  .config.workers = n->workers ? n->workers : 1,
                                  .progress = progress_at[rank],
                                  .posted = posted_at[rank]};

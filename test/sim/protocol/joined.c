@@ -10,10 +10,9 @@
 
 struct cluster *joined[JOINED_NODES_MAX];
 
-int cluster_join(const struct locus_config *config, bool survives, void (*lost)(void *context),
-                 void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
-    (void)survives;
     struct cluster *c = *out = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
     c->rank = config->rank;
@@ -68,6 +67,11 @@ uint32_t cluster_view(struct cluster *c)
 uint32_t cluster_repaired(struct cluster *c)
 {
     return c->repaired;
+}
+
+void cluster_losses(struct cluster *c, struct locus_losses *l)
+{
+    (void)c, (void)l;
 }
 
 bool cluster_has_lost(struct cluster *c, unsigned rank)

@@ -103,10 +103,8 @@ static void open_nodes(struct dice *d)
     c.workers = run.script.workers;
     c.shards = run.script.shards;
     c.technique = run.script.technique;
-    char lab[40];
-    snprintf(lab, sizeof lab, "%s%s", run.script.survives ? "survives=1," : "",
-             run.script.acts_immediately ? "immediate" : "");
-    setenv("LOCUS_LAB", lab, 1);
+    c.survives = run.script.survives;
+    setenv("LOCUS_LAB", run.script.acts_immediately ? "immediate" : "", 1);
     c.size = (int)run.script.nodes;
     c.rendezvous = "simulated:1";
     for (c.rank = 0; c.rank < c.size; c.rank++) {

@@ -36,7 +36,7 @@ static void *join(void *argument)
     c.table_count = 1;
     c.shards = c.workers = 1;
     CHECK_EQ(config_complete(&c), 0);
-    int rc = cluster_join(&c, false, note_loss, m, &m->cluster);
+    int rc = cluster_join(&c, note_loss, m, &m->cluster);
     if (rc) test_fail(__FILE__, __LINE__, "rank %d: %s", m->rank, locus_error());
     return NULL;
 }

@@ -158,6 +158,9 @@ TEST(hello, differs_names_what_must_be_equal)
            "rank 2 has optimizer LOCUS_ADAM in table 1 (\"table1\"), rank 0 has "
            "LOCUS_NO_OPTIMIZER");
     c = config();
+    c.node.survives = 1;
+    differ(&c, &ours, "rank 2 has survives 1, rank 0 has 0");
+    c = config();
     c.node.fingerprint = UINT64_C(1) << 63;
     differ(&c, &ours, "rank 2 has data and options of fingerprint 8000000000000000, rank 0 has 00");
 }

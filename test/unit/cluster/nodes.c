@@ -155,7 +155,7 @@ void nodes_form(struct node *n, int size)
 void nodes_form_surviving(struct node *n, int size)
 {
     nodes_init(n, size, nodes_address());
-    for (int rank = 0; rank < size; rank++) n[rank].config.survives = true;
+    for (int rank = 0; rank < size; rank++) n[rank].config.node.survives = true;
     nodes_join(n, size);
 }
 

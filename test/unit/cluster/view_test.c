@@ -167,7 +167,7 @@ static int form_with_peer(struct node *n, int size)
     unsigned char data[TEXT_BYTES];
     int last = size - 1;
     nodes_init(n, size, nodes_address());
-    for (int rank = 0; rank < size; rank++) n[rank].config.survives = true;
+    for (int rank = 0; rank < size; rank++) n[rank].config.node.survives = true;
     nodes_start_but(n, size, last, node_join);
     int fd = peer_join(&n[last]);
     nodes_finish_but(n, size, last);
@@ -349,7 +349,7 @@ TEST(view, view_that_cannot_be_is_no_message_of_rank_0)
     for (unsigned i = 0; i < CASES; i++) {
         struct node n;
         node_init(&n, 1, 3, nodes_address());
-        n.config.survives = i != ENDS;
+        n.config.node.survives = i != ENDS;
         struct impostor rank_0 = impostor_meet(&n);
         say_start(rank_0.fd);
         node_finish(&n);

@@ -269,6 +269,21 @@ FACING_TEST(fails_when_more_waits_than_agreed)
     CHECK(link_is_drained(e->link) && link_peer_is_gone(e->link));
 }
 
+/* Where nodes survive the loss of another, a repair may say all rows at once: as much as there is
+ * memory for. */
+FACING_TEST(takes_all_that_a_repair_says)
+{
+    struct end *e = &f->end;
+    const size_t by_credit = link_queued_max(e->link);
+    e->link->all->queued_max = 3 * by_credit * e->link->all->nodes;
+    e->link->all->has_repairs = true;
+    for (uint64_t sent = 0; e->link->queued_bytes < 2 * by_credit; sent++)
+        CHECK(ends_put(e->link, sent, 100));
+    while (ends_put(e->link, 0, 100)) continue;
+    end_turn(e);
+    CHECK_STR(e->reason, "takes nothing");
+}
+
 /* All links of the ring together, which is less than one may have by its peers' credit. */
 FACING_TEST(fails_when_more_waits_than_there_is_memory_for)
 {

@@ -52,7 +52,7 @@ static void end(void)
 static void turn(void)
 {
     if (clocks_want_changes(t.s)) clocks_have_changes(t.s);
-    clocks_say(t.s);
+    clocks_say(t.s, true);
 }
 
 /* How many were told since the last time: this, and nothing else. */

@@ -284,6 +284,7 @@ TEST(saves, guardian_is_the_home_or_who_would_inherit_from_it)
     world_pass(w, 10, 1);
     for (unsigned n = 0; n < 4; n++)
         if (n != 1) CHECK_EQ(row_ref_home(world_ref(w, n, key)), heir);
+    CHECK(w->node[heir].shard.saves->age.lost_ns >= SAVES_PAUSE_NS); /* as node 1 had said */
 }
 
 TEST(saves, sweep_says_what_changed_since_the_last_and_no_more)

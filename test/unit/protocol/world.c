@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include "protocol/repair.h"
 #include "test.h"
 
 const float world_ones[WORLD_LENGTH] = {1, 1, 1, 1, 1};
@@ -61,9 +62,10 @@ static void note_repaired(void *context, uint32_t view)
 
 /* ---- life ---- */
 
-static void open_node(struct world *w, unsigned rank, const struct world_config *c)
+static void open_node(struct world *w, unsigned rank)
 {
     struct world_node *n = &w->node[rank];
+    const struct world_config *c = &w->config;
     const struct locus_table table = {.rows = c->keys ? c->keys : WORLD_KEYS,
                                       .length = c->length ? c->length : WORLD_LENGTH};
     const struct store_config store = {.tables = &table,
@@ -83,9 +85,11 @@ static void open_node(struct world *w, unsigned rank, const struct world_config 
     n->plan = (struct node_plan){.store = &n->store,
                                  .technique = technique_of(c->technique),
                                  .config.workers = c->workers ? c->workers : 1,
-                                 .lab.survives = c->survives,
+                                 .config.survives = c->survives,
                                  .clock = n->clocks,
-                                 .node_keys = &n->waiting_keys};
+                                 .node_keys = &n->waiting_keys,
+                                 .history = w->change,
+                                 .changes = w->changes};
     const struct shard_config shard = {.plan = &n->plan,
                                        .platform = &n->calls,
                                        .credit_bytes = c->credit ? c->credit : WORLD_CREDIT};
@@ -97,9 +101,10 @@ struct world *world_open(struct world_config c)
     struct world *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
     CHECK(w != NULL);
     memset(w, 0, sizeof *w);
+    w->config = c;
     w->nodes = c.nodes;
     w->random = 3;
-    for (unsigned i = 0; i < c.nodes; i++) open_node(w, i, &c);
+    for (unsigned i = 0; i < c.nodes; i++) open_node(w, i);
     return w;
 }
 
@@ -189,6 +194,35 @@ void world_lose(struct world *w, unsigned node)
         w->link[n][node].cut = w->link[node][n].cut = true;
         w->link[n][node].count = w->link[node][n].count = 0;
     }
+}
+
+static void come_back(struct world *w, unsigned node)
+{
+    struct world_node *n = &w->node[node];
+    shard_fini(&n->shard);
+    store_fini(&n->store);
+    *n = (struct world_node){0};
+    open_node(w, node);
+    w->is_lost[node] = false;
+    for (unsigned i = 0; i < w->nodes; i++)
+        if (!w->is_lost[i]) w->link[i][node].cut = w->link[node][i].cut = false;
+}
+
+void world_change(struct world *w, enum change_kind kind, unsigned node)
+{
+    CHECK(w->changes < WORLD_CHANGES_MAX);
+    if (kind == CHANGE_JOINS)
+        come_back(w, node);
+    else
+        world_lose(w, node);
+    w->change[w->changes] = (struct change){w->changes + 1, kind, node};
+    w->changes++;
+    if (kind == CHANGE_JOINS) world_hear(w, node);
+}
+
+void world_hear(struct world *w, unsigned node)
+{
+    repair_begin(&w->node[node].shard, w->change[w->changes - 1]);
 }
 
 void world_pass(struct world *w, int times, uint64_t ns)

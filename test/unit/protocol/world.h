@@ -5,6 +5,7 @@
 #ifndef TEST_PROTOCOL_WORLD_H
 #define TEST_PROTOCOL_WORLD_H
 
+#include "protocol/change.h"
 #include "sim/parts.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
     WORLD_KEYS = 64,
     WORLD_LENGTH = 5,
     WORLD_CREDIT = 1 << 20, /* never used up */
+    WORLD_CHANGES_MAX = 16,
 };
 
 #define WORLD_MS UINT64_C(1000000)
@@ -43,15 +45,6 @@ struct world_node {
     uint64_t waiting_keys;
 };
 
-struct world {
-    unsigned nodes;
-    uint64_t random;
-    bool is_lost[WORLD_NODES_MAX]; /* it has no turn, and hears and says nothing */
-    uint64_t now_ns;               /* it passes when the test says so */
-    struct world_node node[WORLD_NODES_MAX];
-    struct world_link link[WORLD_NODES_MAX][WORLD_NODES_MAX];
-};
-
 /* 0: as above, and one worker. */
 struct world_config {
     enum locus_technique technique;
@@ -61,6 +54,19 @@ struct world_config {
     size_t credit;
     bool survives;
 };
+
+struct world {
+    struct world_config config;
+    unsigned nodes;
+    uint64_t random;
+    struct change change[WORLD_CHANGES_MAX]; /* of the members, by world_change() */
+    uint32_t changes;
+    bool is_lost[WORLD_NODES_MAX]; /* it has no turn, and hears and says nothing */
+    uint64_t now_ns;               /* it passes when the test says so */
+    struct world_node node[WORLD_NODES_MAX];
+    struct world_link link[WORLD_NODES_MAX][WORLD_NODES_MAX];
+};
+
 struct world *world_open(struct world_config);
 struct world *world_new(enum locus_technique, unsigned nodes);
 /* To be put in CLOSED_BY(), or called. */
@@ -90,6 +96,9 @@ void world_pass(struct world *, int times, uint64_t ns);
 
 /* The node stops, and what is under way to it and from it is lost. */
 void world_lose(struct world *, unsigned node);
+/* The members change; of a node that joins only it knows. Another one hears of it. */
+void world_change(struct world *, enum change_kind, unsigned node);
+void world_hear(struct world *, unsigned node);
 
 /* One key of one worker's request. */
 struct call {

@@ -1,0 +1,145 @@
+/*
+ * invariants_private.h - what the files of the invariants share: what they know of each key, and
+ * small looks at the nodes.
+ *
+ * terms.c has who had a row in which term; key.c what must hold of one key after every step;
+ * rest.c what must hold at rest, and all of it in words; invariants.c hears of every step.
+ *
+ * Callers   those four
+ * Memory    invariants.c's
+ * Waiting   never
+ * Life      from invariants_begin on
+ */
+#ifndef LOCUS_SIM_INVARIANTS_PRIVATE_H
+#define LOCUS_SIM_INVARIANTS_PRIVATE_H
+
+#include "invariants.h"
+
+#include "common/stores.h"
+#include "journal.h"
+#include "protocol/owner.h"
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Terms of a view: they begin at its number times 2^30. */
+enum { VIEWS_MAX = 1 + PLATFORM_CHANGES_MAX, TERMS_MAX = 4096, VIEW_TERM_BITS = 30 };
+
+struct key_history {
+    uint64_t term; /* of the ownership that was given away last */
+    /* The row was lost with a node, and nobody has repaired that; somebody has another one */
+    bool is_lost, has_begun;
+    bool is_left; /* and nothing is lost: the node has left */
+    unsigned terms[VIEWS_MAX]; /* known of each view */
+    /* Replicas that were offered for a lost row, 0: not that of this node. */
+    struct {
+        uint64_t term, version;
+    } offer[PLATFORM_NODES_MAX];
+    /* by nodes as their workers said; what was ever taken back */
+    bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
+    bool was_kept; /* by a node: then it stays, and a localize moves nothing */
+    uint16_t owner[VIEWS_MAX][TERMS_MAX]; /* of every term */
+    directory_word *word[PLATFORM_NODES_MAX];
+    uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
+};
+
+struct invariants_world {
+    const struct script *script;
+    uint64_t moment, relocations;
+    struct invariants_losses losses;
+    struct key_history key[JOURNAL_KEYS_MAX];
+    /* Of the requests of each node for each key that are under way: by item and by sync. */
+    bool sets_by_sync[PLATFORM_NODES_MAX][JOURNAL_KEYS_MAX];
+};
+extern struct invariants_world invariants_world;
+
+static inline struct row_ref row_ref_at(unsigned node, locus_key key)
+{
+    struct shard *s = platform_shard(node, 0);
+    return store_row_ref(s->store, key);
+}
+
+static inline bool is_full(void)
+{
+    return invariants_world.script->technique == LOCUS_FULL_REPLICATION;
+}
+
+static inline unsigned shard_of(locus_key key)
+{
+    return (unsigned)(key % invariants_world.script->shards);
+}
+
+static inline bool is_gone(unsigned node, locus_key key)
+{
+    return platform_is_gone(node, shard_of(key));
+}
+
+/* Where the key is at home, as the node has it. */
+static inline unsigned home_at(unsigned node, locus_key key)
+{
+    return row_ref_home(row_ref_at(node, key));
+}
+
+static inline bool is_elsewhere(enum directory_state state, bool is_home)
+{
+    return state == DIRECTORY_UNTOUCHED
+               ? !is_home
+               : state == DIRECTORY_ELSEWHERE || state == DIRECTORY_REPLICA;
+}
+
+static inline bool is_here(unsigned node, locus_key key)
+{
+    directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
+    return !is_elsewhere(directory_state(w), home_at(node, key) == node);
+}
+
+static inline bool is_about_a_key(const struct wire_entry *e)
+{
+    return wire_rules[e->operation].route != WIRE_OF_SHARD;
+}
+
+/* ---- terms.c ---- */
+
+/* The row was lost with a node: updates of that one, and all that were made before the others have
+ * another row, may be in it or not. */
+void terms_lose_row(locus_key);
+/* -1: nobody had it in this term. */
+int terms_owner(const struct key_history *, uint64_t term);
+/* Nobody had the row any more: its home has it now, or says who does. */
+void terms_begin_anew(locus_key, unsigned home, unsigned owner, uint64_t term);
+/* Who has the row when a node is lost has it in the first term of the new view from then on. */
+bool terms_go_on(locus_key, unsigned node, uint64_t term);
+/* Somebody takes that node for the row's owner. */
+void terms_check_claim(locus_key, unsigned owner, uint64_t term, const char *who, unsigned node);
+void terms_row_leaves(unsigned from, const struct wire_entry *);
+
+/* ---- key.c ---- */
+
+/* The main copy, and the record of what is under way to it: content.h. */
+struct traffic {
+    unsigned rows;
+    float main[CONTENT_CAPACITY], record[CONTENT_CAPACITY];
+    bool is_disturbed;       /* somebody is writing a copy just now */
+    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsent */
+};
+void key_look_at_links(locus_key, struct traffic *);
+int key_owner(locus_key); /* -1: nobody */
+/* The main copy, unless somebody writes it just now. */
+bool key_read_main(unsigned node, locus_key, float *row);
+/* Steps that were merged may be rounded otherwise than those that were made. */
+bool key_are_copies(locus_key, const float *a, const float *b);
+const char *key_check_content(const float *row, struct content_layout, struct content *);
+
+void key_check(locus_key);
+/* Every copy at a node holds what was done before the clock of its gate (clocks.h). */
+void key_check_fresh(locus_key, unsigned node);
+/* What a node knows whose shard has just returned. */
+void key_check_knowledge(locus_key, unsigned node);
+
+/* ---- invariants.c ---- */
+
+/* No shard that has repaired remembers anything of nodes that were lost. */
+void invariants_check_forgotten(unsigned node, unsigned shard);
+
+#endif

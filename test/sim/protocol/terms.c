@@ -1,0 +1,144 @@
+#include "invariants_private.h"
+
+#include <stdlib.h>
+
+/* ---- losses ---- */
+
+/* Updates of the lost node, and all that were made before the others have another row, may be in
+ * it or not. */
+void terms_lose_row(locus_key key)
+{
+    if (invariants_world.key[key].is_lost) return;
+    invariants_world.key[key].is_lost = true;
+    invariants_world.key[key].has_begun = false;
+    memset(invariants_world.key[key].offer, 0, sizeof invariants_world.key[key].offer);
+    invariants_world.losses.rows++;
+    journal_lose_row(key);
+}
+
+/* ---- terms ---- */
+
+/* -1: nobody had it in this term. */
+int terms_owner(const struct key_history *k, uint64_t term)
+{
+    uint64_t view = term >> VIEW_TERM_BITS, i = term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1);
+    return view < VIEWS_MAX && i < k->terms[view] ? k->owner[view][i] : -1;
+}
+
+static void note_owner(struct key_history *k, uint64_t term, unsigned owner)
+{
+    uint64_t view = term >> VIEW_TERM_BITS, i = term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1);
+    if (view >= VIEWS_MAX || i >= TERMS_MAX || i != k->terms[view]) abort();
+    k->owner[view][i] = (uint16_t)owner;
+    k->terms[view]++;
+    k->term = term;
+}
+
+/* Nobody had the row any more: its home has it now, or says who does. */
+void terms_begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t term)
+{
+    struct key_history *k = &invariants_world.key[key];
+    uint64_t first = (uint64_t)platform_view(home, shard_of(key)) << VIEW_TERM_BITS;
+    bool is_home = home == home_at(home, key) || is_gone(home_at(home, key), key);
+    if (!k->is_lost || !is_home || (term && term != first))
+        report_fail(key,
+                    "node %u has it, or says that node %u has, in term %" PRIu64
+                    ": it was node %d's in term %" PRIu64,
+                    home, owner, term, terms_owner(k, k->term), k->term);
+    else if (term && k->terms[term >> VIEW_TERM_BITS])
+        report_fail(key, "node %u decides in view %u about what has an owner", home,
+                    platform_view(home, shard_of(key)));
+    else if (term)
+        note_owner(k, term, owner);
+    else
+        k->term = 0;
+    k->has_begun = true;
+}
+
+/* Before there is another term, it is its home's. */
+static bool is_home(unsigned owner, locus_key key)
+{
+    if (owner == invariants_world.key[key].owner[0][0]) return true;
+    for (unsigned n = 0; n < invariants_world.script->nodes; n++)
+        if (!is_gone(n, key) && home_at(n, key) == owner) return true;
+    return false;
+}
+
+/* Who has the row when a node is lost has it in the first term of the new view from then on. */
+bool terms_go_on(locus_key key, unsigned node, uint64_t term)
+{
+    struct key_history *k = &invariants_world.key[key];
+    bool had_it = terms_owner(k, k->term) == (int)node || (k->term == 0 && is_home(node, key));
+    uint64_t first = (uint64_t)platform_view(node, shard_of(key)) << VIEW_TERM_BITS;
+    if (!had_it || term != first || term <= k->term) return false;
+    note_owner(k, term, node);
+    k->has_begun = true;
+    return true;
+}
+
+/* Who the owner of a term is, is said by the row that brings the term. */
+void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char *who, unsigned node)
+{
+    struct key_history *k = &invariants_world.key[key];
+    int known = terms_owner(k, term);
+    if (term == 0 && is_home(owner, key)) return;
+    if (known < 0 && owner == node && terms_go_on(key, node, term)) return;
+    if (known < 0 && owner == node && k->is_lost && !k->has_begun && term > 0) {
+        terms_begin_anew(key, node, node, term); /* and answers what was parked there */
+        return;
+    }
+    /* it was given to a node to which there was no link any more */
+    if (known < 0 && platform_is_lost(owner) && k->term == 0) terms_go_on(key, node, term - 1);
+    if (known < 0 && platform_is_lost(owner) && terms_owner(k, k->term) == (int)node &&
+        term == k->term + 1) {
+        note_owner(k, term, owner);
+        terms_lose_row(key);
+        return;
+    }
+    if (known < 0)
+        report_fail(key, "%s %u knows term %" PRIu64 ", the last is %" PRIu64, who, node, term,
+                    k->term);
+    else if (owner != (unsigned)known)
+        report_fail(key, "%s %u takes node %u for the owner in term %" PRIu64 ", which is node %d",
+                    who, node, owner, term, known);
+}
+
+/* ---- entries ---- */
+
+/* A replica becomes the row: the best of those that were offered. */
+static void check_best(const struct wire_entry *e)
+{
+    const struct key_history *k = &invariants_world.key[e->key];
+    for (unsigned n = 0; n < invariants_world.script->nodes; n++)
+        if (k->offer[n].term > k->offer[e->owner].term ||
+            (k->offer[n].term == k->offer[e->owner].term &&
+             k->offer[n].version > k->offer[e->owner].version))
+            report_fail(e->key, "the replica of node %u becomes the row, that of node %u is newer",
+                        e->owner, n);
+}
+
+void terms_row_leaves(unsigned from, const struct wire_entry *e)
+{
+    struct key_history *k = &invariants_world.key[e->key];
+    int owner = terms_owner(k, k->term);
+    if (k->term == 0 && is_home(from, e->key)) owner = (int)from;
+    if (e->flags & WIRE_BEGIN) {
+        check_best(e);
+        terms_begin_anew(e->key, from, e->owner, e->term);
+        return;
+    }
+    if (k->is_lost && !k->has_begun) { /* its home had it anew, for no time */
+        terms_begin_anew(e->key, from, from, e->term - 1);
+        owner = (int)from;
+    }
+    if (k->term == 0) terms_go_on(e->key, from, e->term - 1);
+    if (e->term != k->term + 1)
+        report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,
+                    from, e->term, k->term);
+    else if (owner != (int)from)
+        report_fail(e->key, "node %u gives it away, which is node %d's", from, owner);
+    else
+        note_owner(k, e->term, e->owner);
+    invariants_world.relocations++;
+    if (platform_is_lost(e->owner)) terms_lose_row(e->key);
+}
