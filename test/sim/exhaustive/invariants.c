@@ -124,6 +124,7 @@ static const char *check_updates(const struct sight *s)
     struct content c;
     if (world_has_sets() || world_state.is_vague || (is_repairing() && world_state.row_is_lost))
         return NULL;
+    if (s->owners + s->rows == 0) return NULL; /* who had it has left, and its home has not decided */
     const char *wrong = content_read(s->sum, world_layout, &c);
     if (wrong)
         return "main copy and updates under way: an update is there twice, or the row is damaged";
@@ -378,7 +379,7 @@ const char *world_check(bool at_rest)
     look(&s);
     if (s.wrong) return s.wrong;
     if (s.owners > 1) return "two owners";
-    bool may_lack = is_repairing() && world_state.row_is_lost;
+    bool may_lack = is_repairing() && (world_state.row_is_lost || world_state.has_left);
     if (s.owners + s.rows > 1 || (s.owners + s.rows == 0 && !may_lack))
         return "not one owner, or one row under way";
     if (s.hops > nodes() + (s.term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1)) +

@@ -12,7 +12,8 @@
  *                                 all of N operations
  *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their
  *                                 nodes, and their operations; * is asynchronous; or
- *                                 "adaptive lose=1 0:begin 1:push": node 1 is lost at any time
+ *                                 "adaptive lose=1 0:begin 1:push": node 1 is lost at any time,
+ *                                 or leaves at any (leave=1) at which it may
  */
 #include "base/time.h"
 #include "protocol/plan.h"
@@ -102,6 +103,10 @@ static const char *const known[] = {
     "adaptive lose=1 0:begin,set 1:begin,push",      /* a holder */
     "adaptive lose=1 0:begin,end 1:begin,push,push", /* to which the row moves */
     "replicate lose=0 1:begin,push 2:begin",
+    /* ---- a node leaves ---- */
+    "leave=1 1:localize,push 2:push", /* with the row */
+    "leave=0 1:localize,push 2:push", /* the home of a row that is elsewhere */
+    "adaptive leave=1 0:begin,push,end 1:push",
     /* ---- */
     "1:push*,pull 1:localize 2:localize 0:localize", /* back before the request that followed it */
 };
@@ -121,6 +126,11 @@ static const char *const known_large[] = {
     "adaptive lose=1 0:begin,push 2:begin,push",
     "adaptive lose=0 0:begin,push,end 1:begin,push,end",
     "adaptive lose=2 0:begin,push 1:begin,set,pull",
+    "leave=0 1:localize,push 2:localize",
+    "leave=2 0:localize,push* 1:localize,set",     /* one that passes requests on */
+    "leave=0 1:keep,push 2:push",                  /* one whose row has a replica */
+    "adaptive leave=0 1:begin,push 2:begin,push",  /* one that knows holders */
+    "replicate leave=0 1:begin,push 2:begin",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
     "1:push*,clock 2:localize,clock,bound", /* the clock overtakes a push that is sent on */

@@ -54,9 +54,10 @@ bool scenario_parse(struct scenario *s, const char *text)
     *s = (struct scenario){.technique = LOCUS_RELOCATE};
     text += scenario_technique(text, &s->technique);
     text += *text == ' ';
-    static const char loses[] = "lose=";
-    if (strncmp(text, loses, strlen(loses)) == 0) {
-        text += strlen(loses);
+    static const char loses[] = "lose=", leaves[] = "leave=";
+    s->leaves = strncmp(text, leaves, strlen(leaves)) == 0;
+    if (s->leaves || strncmp(text, loses, strlen(loses)) == 0) {
+        text += strlen(s->leaves ? leaves : loses);
         if (*text < '0' || *text >= '0' + SCENARIO_NODES) return false;
         s->loses = 1 + (unsigned)(*text++ - '0');
         text += *text == ' ';
@@ -83,7 +84,9 @@ const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
     bool is_usual = s->technique == LOCUS_RELOCATE;
     size_t at = (size_t)snprintf(
         text, bytes, "%s%s", is_usual ? "" : technique_of(s->technique)->name, is_usual ? "" : " ");
-    if (s->loses) at += (size_t)snprintf(text + at, bytes - at, "lose=%u ", s->loses - 1);
+    if (s->loses)
+        at += (size_t)snprintf(text + at, bytes - at, "%s=%u ", s->leaves ? "leave" : "lose",
+                               s->loses - 1);
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);

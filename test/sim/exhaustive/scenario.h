@@ -40,6 +40,7 @@ struct scenario {
     bool has_clocks;
     /* A node is lost in any state, and the others survive: 1 + its number; 0: none */
     unsigned loses;
+    bool leaves; /* it is not lost, but leaves, as soon as its workers have done all that they do */
     unsigned nodes;
     unsigned workers;
     unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
@@ -52,7 +53,7 @@ extern const char *const scenario_kind_name[CALL_KINDS];
 size_t scenario_technique(const char *text, enum locus_technique *);
 /* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before
  * them the technique, if it is not relocate, and the node that is lost, if one is:
- * "adaptive lose=1 0:begin,push,end 1:begin,pull". False: no such scenario. */
+ * "adaptive lose=1 0:begin,push,end 1:begin,pull"; or leave=1. False: no such scenario. */
 bool scenario_parse(struct scenario *, const char *text);
 /* Returns `text`. */
 const char *scenario_text(const struct scenario *, char *text, size_t bytes);

@@ -56,6 +56,10 @@ static uint64_t read_clock_ns(void *context)
 static void note_repaired(void *context, uint32_t view)
 {
     const struct node *n = context;
+    if (world_scenario.leaves && n->rank + 1 == world_scenario.loses) {
+        world_state.has_left = true;
+        return;
+    }
     if (view != 1 || !repair_is_over(&n->shard) || world_state.has_repaired >> n->rank & 1)
         world_state.wrong = "a repair is over that was not begun";
     world_state.has_repaired |= 1u << n->rank;
@@ -265,6 +269,21 @@ static bool has_urgent(unsigned node)
     return false;
 }
 
+/* Nothing of it is unsaid, and its workers are done: locus_leave(). */
+static bool can_leave(unsigned node)
+{
+    const struct shard *s = &world_state.node[node].shard;
+    const struct peer_backlog *b = s->backlog->peer;
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_scenario.node[world_scenario.call[i].worker] == node &&
+            world_state.call[i].state != CALL_DONE)
+            return false;
+    for (unsigned peer = 0; peer < nodes(); peer++)
+        if (list_length(&b[peer].lazy) > 0 || list_length(&b[peer].recall) > 0) return false;
+    return s->records.state[0].wanted == 0 && s->replicas->awaited == 0 &&
+           !(s->dirty && !dirty_set_is_empty(s->dirty));
+}
+
 unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
 {
     unsigned n = 0;
@@ -286,7 +305,8 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
         if (has_urgent(node))
             choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, false};
     }
-    if (world_scenario.loses && !world_state.has_lost)
+    if (world_scenario.loses && !world_state.has_lost &&
+        (!world_scenario.leaves || can_leave(world_scenario.loses - 1)))
         choice[n++] = (struct world_choice){WORLD_LOSES, (uint8_t)(world_scenario.loses - 1), 0};
     for (unsigned node = 0; node < nodes() && world_state.has_lost; node++)
         if (!is_lost(node) && !(world_state.has_heard >> node & 1))
@@ -412,18 +432,24 @@ static bool is_answer_to_write(const struct wire_entry *e)
  * rest not. */
 static void shard_hears(unsigned node)
 {
-    struct lane *l = &world_lane[world_scenario.loses - 1][node];
+    const enum change_kind kind = world_scenario.leaves ? CHANGE_LEAVES : CHANGE_LOST;
+    const struct change change = {1, kind, world_scenario.loses - 1};
+    struct lane *l = &world_lane[change.node][node];
+    world_state.has_heard |= 1u << node;
+    if (world_scenario.leaves) {
+        repair_begin(&world_state.node[node].shard, change);
+        return;
+    }
     for (unsigned i = 0; i < l->count; i++)
         world_state.is_vague |= is_answer_to_write(&l->message[i].entry);
     memset(l, 0, sizeof *l);
-    world_state.has_heard |= 1u << node;
-    repair_begin(&world_state.node[node].shard, (struct change){1, CHANGE_LOST, world_scenario.loses - 1});
+    repair_begin(&world_state.node[node].shard, change);
 }
 
 /* Nothing comes to it any more. */
 static void clear_lanes_to_lost(void)
 {
-    for (unsigned from = 0; from < nodes() && world_state.has_lost; from++)
+    for (unsigned from = 0; from < nodes() && is_lost(world_scenario.loses - 1); from++)
         memset(&world_lane[from][world_scenario.loses - 1], 0, sizeof(struct lane));
 }
 
@@ -439,5 +465,6 @@ void world_do(struct world_choice c)
     case WORLD_HEARS: shard_hears(c.from); break;
     }
     clear_lanes_to_lost();
-    if (is_repairing() && !world_has_row()) world_state.row_is_lost = true;
+    if (is_repairing() && !world_scenario.leaves && !world_has_row())
+        world_state.row_is_lost = true;
 }

@@ -14,7 +14,9 @@
 
 #include "world.h"
 
+#include "protocol/backlog.h"
 #include "protocol/clocks.h"
+#include "protocol/loss.h"
 #include "protocol/repair.h"
 #include "protocol/saves.h"
 #include "sim/content.h"
@@ -69,6 +71,7 @@ struct world_state {
     /* A node is lost; nodes that have heard of that, and those that have repaired, as bits; the row
      * was lost with it; what was written to it may be in it twice. */
     bool has_lost, row_is_lost, is_vague;
+    bool has_left; /* or has said that all it had is with others */
     unsigned has_heard, has_repaired;
     /* what a shard said of a message, or what else went wrong in the last step */
     const char *wrong;
@@ -97,7 +100,8 @@ static inline unsigned nodes(void)
 
 static inline bool is_lost(unsigned node)
 {
-    return world_state.has_lost && node + 1 == world_scenario.loses;
+    return world_state.has_lost && node + 1 == world_scenario.loses &&
+           (!world_scenario.leaves || world_state.has_left);
 }
 
 /* A node is lost, and not all others have repaired that. */
