@@ -617,6 +617,14 @@ LOCUS_API int locus_quiesce(locus_worker *);
  * worker's id, so sums are the same in every run. -EINVAL: also n above LOCUS_SUM_MAX, or an n that
  * differs from other workers' (from that of another node: then on all nodes). */
 LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
+/* As locus_sum(), also with n = 0; and nodes that have joined the running job (`survives`) are let in
+ * here: all workers of such a node make this call, with the same n, as their first collective. It
+ * returns from the first one that the others make after that, and from then on the node takes part
+ * in all collectives; until then the others do not wait for it. Without such nodes it is a sum.
+ *   -EINVAL  of any other collective: this node has joined, and not yet met the others here
+ *   -EAGAIN  of locus_checkpoint() and locus_restore(), which need all nodes: another one has joined,
+ *            and not yet met them: later */
+LOCUS_API int locus_meet(locus_worker *, double *values, size_t n);
 
 /*
  * Writes all rows to a checkpoint, and restores them: collectives (docs/guides/checkpoints.md).

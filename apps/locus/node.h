@@ -16,10 +16,11 @@ struct pinning_machine;
 
 struct node {
     unsigned rank;
-    pid_t pid;     /* of its keeper; 0: not started, or reaped */
-    bool is_asked; /* to end */
-    int status;    /* how it ended; 0 before */
-    bool is_lost;  /* it has failed, and the others go on */
+    pid_t pid;               /* of its keeper; 0: not started, or reaped */
+    bool is_asked;           /* to end */
+    int status;              /* how it ended; 0 before */
+    bool is_lost;            /* it has failed, and the others go on */
+    double began_s, again_s; /* when it was started; when it will be once more, 0: never */
     struct output out, err;
 };
 

@@ -33,7 +33,8 @@ int options_parse(struct options *o, int argc, char **argv)
         OPTION_SMALL("--restarts", "N", &o->restarts, 1, OPTIONS_RESTARTS_MAX, 0,
                      "when a node fails, start all again, so often at most; programs that\n"
                      "write checkpoints go on from the newest one (LOCUS_RESTART says\n"
-                     "which restart it is)"),
+                     "which restart it is). With --survives that node alone, unless it is\n"
+                     "rank 0"),
         OPTION_FLAG("--survives", &o->survives, 0,
                     "sets LOCUS_SURVIVES=1: a node but rank 0 that fails does not end the others"),
         OPTION_SMALL("--port", "P", &o->port, 1, 65535, 0, "of rank 0's rendezvous (a free one)"),

@@ -56,7 +56,7 @@ struct run {
     const struct node *failed; /* NULL: none, or it has been told already */
     int failed_status;
     double settle_s;                            /* when the next look is due */
-    unsigned restart;                           /* how often all were started again */
+    unsigned restart;                           /* how often all, or one, were started again */
     double began_s, pause_s;                    /* of this run; before the next */
     double lost_s;                              /* when a node failed last: seconds since 1970 */
     bool is_ending, has_lost_output, was_asked; /* by a signal, to end */
@@ -147,10 +147,9 @@ static void raise_descriptors(const struct run *r)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void clear_nodes(struct run *r)
+static void clear_node(struct run *r, unsigned rank)
 {
-    for (unsigned i = 0; i < r->nodes; i++)
-        r->node[i] = (struct node){.rank = i, .out.from = -1, .err.from = -1};
+    r->node[rank] = (struct node){.rank = rank, .out.from = -1, .err.from = -1};
 }
 
 static int prepare(struct run *r)
@@ -166,7 +165,7 @@ static int prepare(struct run *r)
     r->node = calloc(r->nodes, sizeof *r->node);
     r->polled = calloc(FIXED + 2 * (size_t)r->nodes, sizeof *r->polled);
     if (!r->node || !r->polled) return say_and(STATUS_FAILED, "no memory for %u nodes", r->nodes);
-    clear_nodes(r);
+    for (unsigned i = 0; i < r->nodes; i++) clear_node(r, i);
     r->signals = signals_open();
     if (r->signals < 0) return say_and(STATUS_FAILED, "no pipe for signals: %s", strerror(errno));
     family_init(&r->family);
@@ -198,6 +197,7 @@ static void set_variables(const struct run *r)
 static int start_node(struct run *r, struct node *n)
 {
     int carried = -1, input = -1;
+    n->began_s = clock_s();
     set_count("LOCUS_RANK", n->rank);
     if (n->rank == 0 && isatty(STDIN_FILENO)) {
         input = carried = input_open(&r->input);
@@ -266,6 +266,32 @@ static void note_failure(struct run *r, const struct node *n, int status)
     r->failed_status = status;
 }
 
+static bool may_restart(const struct run *r, int status)
+{
+    return !is_hopeless(status) && r->restart < r->o.restarts && !r->was_asked &&
+           !r->has_lost_output;
+}
+
+/* A program that fails at once would use up all restarts before what it lacks is there again: a
+ * file system, a host, a port. */
+static double next_pause_s(struct run *r, double lasted_s)
+{
+    if (lasted_s > PAUSE_MAX_S) r->pause_s = PAUSE_FIRST_S;
+    double pause_s = r->pause_s;
+    r->pause_s = pause_s < PAUSE_MAX_S / 2 ? 2 * pause_s : PAUSE_MAX_S;
+    return pause_s;
+}
+
+/* It alone: it joins the others, as long as there is a rank 0. */
+static void plan_restart(struct run *r, struct node *n)
+{
+    if (!r->node[0].pid || !may_restart(r, n->status)) return;
+    double now_s = clock_s(), pause_s = next_pause_s(r, now_s - n->began_s);
+    n->again_s = now_s + pause_s;
+    say("restart %u of %u, of node %u alone, begins in %.1f s", ++r->restart, r->o.restarts,
+        n->rank, pause_s);
+}
+
 /* As long as rank 0 does not fail, too. */
 static void go_on(struct run *r)
 {
@@ -274,6 +300,7 @@ static void go_on(struct run *r)
         if (n->status == 0 || n->is_lost) continue;
         n->is_lost = true;
         describe_end(n, n->status, "; the others go on");
+        plan_restart(r, n);
     }
     r->failed = NULL;
     r->failed_status = 0;
@@ -368,6 +395,32 @@ static void heed_outputs(struct run *r)
 
 /* ---- the loop ---- */
 
+/* All who could write have ended: what they wrote is there already. */
+static void show_rest(struct node *n)
+{
+    while (n->out.from >= 0 && output_pump(&n->out) && output_has_more(&n->out)) continue;
+    while (n->err.from >= 0 && output_pump(&n->err) && output_has_more(&n->err)) continue;
+}
+
+static void start_again(struct run *r, struct node *n)
+{
+    n->again_s = 0;
+    if (r->is_ending || !r->node[0].pid) return;
+    show_rest(n);
+    node_fini(n);
+    clear_node(r, n->rank);
+    set_variables(r);
+    n->status = start_node(r, n);
+    if (n->pid) r->living++;
+    if (n->status) note_failure(r, n, n->status);
+}
+
+static void heed_restarts(struct run *r)
+{
+    for (unsigned i = 1; i < r->nodes; i++)
+        if (r->node[i].again_s > 0 && clock_s() >= r->node[i].again_s) start_again(r, &r->node[i]);
+}
+
 static void heed_time(struct run *r)
 {
     double now_s = clock_s();
@@ -389,6 +442,8 @@ static int timeout_ms(const struct run *r, double timeout_s)
     double until_s = clock_s() + timeout_s;
     if (r->is_ending && r->kill_s < until_s) until_s = r->kill_s;
     if (r->failed && !r->is_ending && r->settle_s < until_s) until_s = r->settle_s;
+    for (unsigned i = 1; i < r->nodes; i++)
+        if (r->node[i].again_s > 0 && r->node[i].again_s < until_s) until_s = r->node[i].again_s;
     return clock_poll_ms(until_s);
 }
 
@@ -438,23 +493,6 @@ static void sweep(struct run *r)
     }
 }
 
-static bool has_output(const struct run *r)
-{
-    for (unsigned i = 0; i < r->nodes; i++)
-        if (r->node[i].out.from >= 0 || r->node[i].err.from >= 0) return true;
-    return false;
-}
-
-/* All who could write have ended: what they wrote is there already. */
-static void show_rest(struct run *r)
-{
-    for (unsigned i = 0; i < r->nodes; i++) {
-        struct node *n = &r->node[i];
-        while (n->out.from >= 0 && output_pump(&n->out) && output_has_more(&n->out)) continue;
-        while (n->err.from >= 0 && output_pump(&n->err) && output_has_more(&n->err)) continue;
-    }
-}
-
 static void run(struct run *r)
 {
     static const double forever_s = 3600;
@@ -466,32 +504,24 @@ static void run(struct run *r)
         heed_signals(r);
         reap(r);
         heed_time(r);
+        heed_restarts(r);
     }
     settle(r);
     input_close(&r->input);
     sweep(r);
-    if (has_output(r)) show_rest(r);
+    for (unsigned i = 0; i < r->nodes; i++) show_rest(&r->node[i]);
     heed_outputs(r);
 }
 
 /* ---- once more ---- */
 
-static bool should_restart(const struct run *r)
-{
-    return r->failed && !is_hopeless(r->failed_status) && r->restart < r->o.restarts &&
-           !r->was_asked && !r->has_lost_output;
-}
-
-/* A program that fails at once would use up all restarts before what it lacks is there again: a
- * file system, a host, a port. False: a signal came. */
+/* False: a signal came. */
 static bool pause_before_restart(struct run *r)
 {
     double now_s = clock_s(), lasted_s = now_s - r->began_s;
-    if (lasted_s > PAUSE_MAX_S) r->pause_s = PAUSE_FIRST_S;
-    double until_s = now_s + r->pause_s;
-    if (r->pause_s > PAUSE_FIRST_S)
-        say("this run lasted %.1f s: the next begins in %.0f s", lasted_s, r->pause_s);
-    r->pause_s = r->pause_s < PAUSE_MAX_S / 2 ? 2 * r->pause_s : PAUSE_MAX_S;
+    double pause_s = next_pause_s(r, lasted_s), until_s = now_s + pause_s;
+    if (pause_s > PAUSE_FIRST_S)
+        say("this run lasted %.1f s: the next begins in %.0f s", lasted_s, pause_s);
     while (!r->is_ending && clock_s() < until_s) {
         struct pollfd p = {.fd = r->signals, .events = POLLIN};
         poll(&p, 1, clock_poll_ms(until_s));
@@ -502,8 +532,10 @@ static bool pause_before_restart(struct run *r)
 
 static int restart(struct run *r)
 {
-    for (unsigned i = 0; i < r->nodes; i++) node_fini(&r->node[i]);
-    clear_nodes(r);
+    for (unsigned i = 0; i < r->nodes; i++) {
+        node_fini(&r->node[i]);
+        clear_node(r, i);
+    }
     r->failed = NULL;
     r->is_ending = false;
     r->kills = r->looks = 0;
@@ -521,7 +553,7 @@ static int run_all(struct run *r)
 {
     r->pause_s = PAUSE_FIRST_S;
     run(r);
-    while (should_restart(r)) {
+    while (r->failed && may_restart(r, r->failed_status)) {
         int rc = restart(r);
         if (rc) return rc;
         run(r);

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "locus.h"
 #include "port.h"
+#include "protocol/plan.h"
 #include "variables.h"
 
 #include <errno.h>
@@ -269,6 +270,33 @@ static void check_metrics(struct findings *all, int rank)
     if (fd >= 0) close(fd);
 }
 
+/* Those who start the nodes, and end all when one has failed. */
+static const char *ending_launcher(void)
+{
+    if (getenv("LOCUS_RANK")) return NULL;
+    if (getenv("TORCHELASTIC_RUN_ID")) return "torchrun";
+    return getenv("OMPI_COMM_WORLD_RANK") ? "mpirun" : NULL;
+}
+
+static void check_survives(struct findings *all)
+{
+    const char *survives = getenv("LOCUS_SURVIVES"), *launcher = ending_launcher();
+    struct locus_config c;
+    locus_config_init(&c);
+    if (!survives || !*survives) return;
+    if (config_complete(&c))
+        find(all, FIND_FAIL, "survives", "%s", locus_error());
+    else if (c.survives && launcher)
+        find(all, FIND_WARN, "survives",
+             "%s ends all nodes when one fails, so nobody goes on: use locus run --survives, srun, "
+             "or a pod for each node",
+             launcher);
+    else if (c.survives)
+        find(all, FIND_OK, "survives",
+             "a node but rank 0 may be lost: one that is silent after %g s (LOCUS_PEER_TIMEOUT)",
+             c.peer_timeout_s);
+}
+
 unsigned surroundings_check(struct findings *all)
 {
     struct environment e;
@@ -276,6 +304,7 @@ unsigned surroundings_check(struct findings *all)
     bool has_good_secret = check_secret(all, &has_secret);
     if (!is_told) return 0;
     check_metrics(all, e.rank);
+    check_survives(all);
     if (!has_good_secret)
         find(all, FIND_SKIP, "rendezvous", "not looked at without a secret that can be used");
     else if (e.size > 1)

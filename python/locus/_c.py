@@ -77,7 +77,7 @@ _BLOCKING = _calls(
     (c_int, "pp", "open worker_open loader_open"),
     (c_int, "ppnp", "pull push set pull_state set_state localize_async"),
     (c_int, "ppnpp", "pull_async push_async set_async"),
-    (c_int, "ppn", "localize unintend sum"),
+    (c_int, "ppn", "localize unintend sum meet"),
     (c_int, "ppntt", "intent loader_intent"),
     (c_int, "ppnttp", "prepare_sample loader_prepare_sample"),
     (c_int, "pknpp", "pull_sample"),

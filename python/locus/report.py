@@ -94,12 +94,14 @@ class Run:
 
     def take_changes(self, samples: List[Dict[str, Any]]) -> None:
         """As rank 0 says, which knows of all."""
-        for before, line in zip([{}, *samples], samples):
+        before: Dict[str, Any] = {}
+        for line in samples:
             for kind, words in (("lost", "lost"), ("left", "left"), ("joined", "joined again")):
                 count = int(_number(line.get(kind)) - _number(before.get(kind)))
                 if count > 0:
                     who = f"node {line.get('last')}" if count == 1 else f"{count} nodes, node {line.get('last')} the last,"
                     self.changes.append((1e-6 * _number(line.get("last_t"), _number(line.get("t"))), f"{who} {words}"))
+            before = line
 
     def stretch(self, t: float) -> None:
         if math.isfinite(t):

@@ -266,6 +266,13 @@ class Worker:
         self._wait_in(_lib.locus_sum, sums.__array_interface__["data"][0], sums.size, keeps=sums)
         return sums
 
+    def meet(self, values: Any = ()) -> "np.ndarray[Any, Any]":
+        """Collective: as sum(), also of no values; and nodes that have joined the running job are let in here, whose
+        first collective it must be."""
+        sums = np.array(values, np.float64)
+        self._wait_in(_lib.locus_meet, sums.__array_interface__["data"][0], sums.size, keeps=sums)
+        return sums
+
     def checkpoint(self, directory: _c.Path, note: bytes = b"") -> None:
         """Collective: writes all rows to a directory that all nodes see, and rank 0's note."""
         if not isinstance(note, bytes):

@@ -41,7 +41,7 @@ struct reactor {
     struct shard shard;
     struct platform platform;
     struct uring *uring;
-    struct link **link; /* [nodes]; NULL for ourselves */
+    struct link **link; /* [nodes] atomic; NULL: it is ourselves, or was no member yet */
     struct outbox outbox;
     struct inbox *inbox; /* [workers] */
     unsigned nodes, workers;
@@ -72,7 +72,9 @@ struct reactor {
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
         struct question *question; /* atomic; NULL: none */
-        uint64_t change; /* atomic: of members, to begin with; packed; 0: none */
+        int has_change;            /* atomic: of members, to begin with */
+        struct change change;
+        int fd; /* of who joins */
         char reason[REASON_BYTES];
     } shared __attribute__((aligned(64)));
 };
@@ -92,6 +94,7 @@ static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t 
         else
             uring_submit(r->uring);
     }
+    if (!r->link[peer]) return NULL;
     r->unsubmitted_bytes += wire_entry_bytes(length);
     outbox_say(&r->outbox, peer, until_ns);
     return link_entry(r->link[peer], length);
@@ -146,7 +149,7 @@ static void platform_repaired(void *context, uint32_t view)
 static int add_links(struct reactor *r, const struct reactor_config *c)
 {
     for (unsigned peer = 0; peer < r->nodes; peer++) {
-        if (peer == r->shard.rank) continue;
+        if (peer == r->shard.rank || c->fd[peer] < 0) continue;
         int rc = uring_add_link(r->uring, peer, c->fd[peer], &r->link[peer]);
         if (rc) return rc;
     }
@@ -191,8 +194,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
 static void close_unused(const struct reactor *r, const struct reactor_config *c)
 {
     for (unsigned peer = 0; peer < c->plan->store->home.nodes; peer++)
-        if (peer != c->plan->store->home.rank && !(r && r->link && r->link[peer]))
-            forked_end(c->fd[peer]);
+        if (c->fd[peer] >= 0 && !(r && r->link && r->link[peer])) forked_end(c->fd[peer]);
 }
 
 int reactor_open(const struct reactor_config *c, struct reactor **out)
@@ -208,7 +210,8 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .completed = c->completed,
                               .lost = c->lost,
                               .repaired = c->repaired,
-                              .context = c->context};
+                              .context = c->context,
+                              .shared.fd = -1};
         r->platform = (struct platform){r,
                                         platform_entry,
                                         platform_complete,
@@ -236,6 +239,7 @@ void reactor_free(struct reactor *r)
     if (!r) return;
     uring_fini(r->uring);
     reactor_fini(r);
+    if (r->shared.fd >= 0) forked_end(r->shared.fd);
     free(r->inbox);
     free(r->link);
     outbox_fini(&r->outbox);
@@ -302,23 +306,18 @@ static void handle_loss(struct reactor *r)
     take_leave(r);
 }
 
-/* number, kind and rank */
-enum { CHANGE_NUMBER_AT = 32, CHANGE_KIND_AT = 16 };
-
-static struct change unpack(uint64_t packed)
-{
-    return (struct change){.number = (uint32_t)(packed >> CHANGE_NUMBER_AT),
-                           .kind = (enum change_kind)(packed >> CHANGE_KIND_AT & 0xffff),
-                           .node = (unsigned)(packed & 0xffff)};
-}
-
 static void begin_repair(struct reactor *r)
 {
-    if (!__atomic_load_n(&r->shared.change, __ATOMIC_RELAXED)) return;
-    struct change change =
-        unpack(__atomic_exchange_n(&r->shared.change, 0, __ATOMIC_ACQUIRE));
+    if (!__atomic_load_n(&r->shared.has_change, __ATOMIC_ACQUIRE)) return;
+    struct change change = r->shared.change;
+    struct link *new = NULL;
+    __atomic_store_n(&r->shared.has_change, 0, __ATOMIC_RELAXED);
     if (r->saw_loss) return;
     if (change.kind == CHANGE_LOST) uring_drop_link(r->uring, r->link[change.node]);
+    if (r->shared.fd >= 0 && uring_add_link(r->uring, change.node, r->shared.fd, &new))
+        r->lost(r->context, r->shard.rank, locus_error());
+    if (new) __atomic_store_n(&r->link[change.node], new, __ATOMIC_RELEASE);
+    if (new) r->shared.fd = -1;
     repair_begin(&r->shard, change);
 }
 
@@ -361,7 +360,7 @@ static bool has_news(struct reactor *r)
         if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     if (shard_has_news(&r->shard)) return true;
     if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
-    if (__atomic_load_n(&r->shared.change, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&r->shared.has_change, __ATOMIC_RELAXED)) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
     return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
 }
@@ -369,8 +368,7 @@ static bool has_news(struct reactor *r)
 /* When what the shard and its outbox wait for is due. */
 static uint64_t next_due_ns(const struct reactor *r)
 {
-    uint64_t outbox_ns = outbox_due_ns(&r->outbox);
-    return r->due_ns < outbox_ns ? r->due_ns : outbox_ns;
+    return time_earlier(r->due_ns, outbox_due_ns(&r->outbox));
 }
 
 /* A worker uses links in shared memory alone. A node that has lost another or leaves needs more. */
@@ -381,8 +379,7 @@ static bool may_be_helped(const struct reactor *r)
 
 static void sleep_until_news(struct reactor *r)
 {
-    uint64_t until = uring_next_tick_ns(r->uring), due_ns = next_due_ns(r);
-    if (due_ns < until) until = due_ns;
+    uint64_t until = time_earlier(uring_next_tick_ns(r->uring), next_due_ns(r));
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
     turn_check(&r->shared.turn);
     if (until <= time_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
@@ -469,9 +466,8 @@ void reactor_wake(struct reactor *r)
 
 void reactor_post(struct reactor *r, struct request *request)
 {
-    struct turn *turn = &r->shared.turn;
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    if (!turn_is_ours(turn) && turn_want(turn)) uring_wake(r->uring);
+    if (!turn_is_ours(&r->shared.turn)) reactor_wake(r);
 }
 
 /* ---- a worker instead of the thread ---- */
@@ -551,11 +547,11 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
     reactor_wake(r);
 }
 
-void reactor_see(struct reactor *r, struct change change)
+void reactor_see(struct reactor *r, struct change change, int fd)
 {
-    uint64_t packed = (uint64_t)change.number << CHANGE_NUMBER_AT |
-                      (uint64_t)change.kind << CHANGE_KIND_AT | change.node;
-    __atomic_store_n(&r->shared.change, packed, __ATOMIC_RELEASE);
+    r->shared.change = change;
+    r->shared.fd = fd;
+    __atomic_store_n(&r->shared.has_change, 1, __ATOMIC_RELEASE);
     reactor_wake(r);
 }
 
@@ -580,12 +576,14 @@ const struct shard *reactor_shard(const struct reactor *r)
 
 void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats *to)
 {
-    if (r->link[peer]) link_add_stats(r->link[peer], to);
+    const struct link *l = __atomic_load_n(&r->link[peer], __ATOMIC_ACQUIRE);
+    if (l) link_add_stats(l, to);
 }
 
 struct link_load reactor_load(const struct reactor *r, unsigned peer)
 {
-    return r->link[peer] ? link_load(r->link[peer]) : (struct link_load){0};
+    struct link *l = __atomic_load_n(&r->link[peer], __ATOMIC_ACQUIRE);
+    return l ? link_load(l) : (struct link_load){0};
 }
 
 struct reactor_figures reactor_figures(const struct reactor *r)

@@ -40,7 +40,7 @@ struct reactor;
 struct reactor_config {
     const struct node_plan *plan; /* stays valid */
     unsigned shard;               /* its number */
-    /* [nodes] connected sockets, taken over; the one of our own rank is ignored */
+    /* [nodes] connected sockets, taken over; -1: our own rank, and who is no member now */
     const int *fd;
     double peer_timeout_s;
     struct pinning_place place; /* of the thread */
@@ -86,9 +86,10 @@ void reactor_wake(struct reactor *);
  * told why we leave. Any thread; only the first call has an effect. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
-/* The members have changed, and the others go on: drops the link to a node that is lost, and begins
- * the shard's repair. Any thread; the next one after the end of this. */
-void reactor_see(struct reactor *, struct change);
+/* The members have changed, and the others go on: drops the link to a node that is lost, or takes
+ * over the connected socket to one that joins (else -1); and begins the shard's repair. Any thread;
+ * the next one after the end of this. */
+void reactor_see(struct reactor *, struct change, int fd);
 
 /* Its shard, for what any thread may read of it. */
 const struct shard *reactor_shard(const struct reactor *);

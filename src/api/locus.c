@@ -175,6 +175,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     n->plan.config.tables = NULL; /* these are the caller's: only opening reads them */
     n->plan.config.rendezvous = n->plan.config.listen = NULL;
     n->plan.remembers = remembers;
+    n->plan.history = cluster_history(n->cluster, &n->plan.changes);
     n->plan.clock = n->clock;
     n->plan.node_keys = &n->waiting_keys;
     n->plan.progress = n->progress;

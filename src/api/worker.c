@@ -205,18 +205,30 @@ int locus_barrier(locus_worker *w)
     return meet("locus_barrier", w, COLLECTIVE_BARRIER);
 }
 
-int locus_sum(locus_worker *w, double *values, size_t n)
+static int add_up(const char *call, locus_worker *w, enum collective_kind kind, double *values,
+                  size_t n)
 {
     struct word word = {.count = (unsigned)n};
-    int rc = call_check_worker("locus_sum", w);
-    if (rc || n == 0) return rc;
-    if (!values) return error_set(-EINVAL, "locus_sum: `values` is NULL for %zu numbers", n);
+    if (n > 0 && !values)
+        return error_set(-EINVAL, "%s: `values` is NULL for %zu numbers", call, n);
     if (n > LOCUS_SUM_MAX)
-        return error_set(-EINVAL, "locus_sum: n is %zu: must be at most %d", n, LOCUS_SUM_MAX);
-    memcpy(word.number, values, n * sizeof *values);
-    rc = agree("locus_sum", w, COLLECTIVE_SUM, &word);
-    if (rc == 0) memcpy(values, word.number, n * sizeof *values);
+        return error_set(-EINVAL, "%s: n is %zu: must be at most %d", call, n, LOCUS_SUM_MAX);
+    if (n > 0) memcpy(word.number, values, n * sizeof *values);
+    int rc = agree(call, w, kind, &word);
+    if (rc == 0 && n > 0) memcpy(values, word.number, n * sizeof *values);
     return rc;
+}
+
+int locus_sum(locus_worker *w, double *values, size_t n)
+{
+    int rc = call_check_worker("locus_sum", w);
+    return rc || n == 0 ? rc : add_up("locus_sum", w, COLLECTIVE_SUM, values, n);
+}
+
+int locus_meet(locus_worker *w, double *values, size_t n)
+{
+    int rc = call_check_worker("locus_meet", w);
+    return rc ? rc : add_up("locus_meet", w, COLLECTIVE_MEET, values, n);
 }
 
 /* Replicas of a lost node's rows are told to other owners, which the first flush does after the

@@ -155,6 +155,15 @@ static int compare_room(const struct restore *r)
 
 /* ---- files ---- */
 
+/* One that was lost reads nothing: its files are the next node's. All see the same losses, or do all
+ * of it again. */
+static unsigned reader_of(const struct locus *n, unsigned long writer)
+{
+    unsigned size = (unsigned)n->size, rank = (unsigned)(writer % size);
+    while (n->cluster && cluster_has_lost(n->cluster, rank)) rank = (rank + 1) % size;
+    return rank;
+}
+
 /* Files are assigned to nodes by the rank that wrote them. So if the number of nodes is the same,
  * and rows have the same homes as before, most rows are set on the node that reads them. */
 static const struct manifest_file *next_file(struct restore *r)
@@ -165,9 +174,8 @@ static const struct manifest_file *next_file(struct restore *r)
     pthread_mutex_lock(&work->mutex);
     while (!f && work->next_file < work->manifest.files) {
         unsigned i = work->next_file++;
-        long writer = strtol(work->manifest.file[i].name, NULL, 10);
-        if ((unsigned long)writer % (unsigned)n->size == (unsigned)n->rank)
-            f = &work->manifest.file[i];
+        unsigned long writer = strtoul(work->manifest.file[i].name, NULL, 10);
+        if (reader_of(n, writer) == (unsigned)n->rank) f = &work->manifest.file[i];
     }
     pthread_mutex_unlock(&work->mutex);
     return f;

@@ -135,12 +135,19 @@ static void refuse_all(struct admission *a, int rc)
     members_dismiss(a->members, LAST_WORD_TIMEOUT_NS);
 }
 
+/* All have come, and this one is not missing, or not to be let in now. */
+static bool is_late(const struct admission *a, unsigned rank)
+{
+    bool is_missing = rank < a->members->size && a->members->member[rank].is_lost;
+    return a->state == ADMISSION_COMPLETE && !(a->is_open && is_missing);
+}
+
 static void send_away(struct admission *a, struct channel *c)
 {
     struct message *m = message_new(MESSAGE_AGAIN);
     char reason[MESSAGE_TEXT_MAX];
-    snprintf(reason, sizeof reason, "another cluster, of %u nodes, has not ended there",
-             a->members->size);
+    snprintf(reason, sizeof reason, "another cluster, of %u nodes, has not ended there%s",
+             a->members->size, a->survives ? ", nor given up one of this rank" : "");
     message_put_text(m, reason);
     channel_send(c, message_done(m));
     channel_finish(c, LAST_WORD_TIMEOUT_NS);
@@ -200,43 +207,41 @@ static unsigned shortest_timeout(const struct admission *a)
     return shortest;
 }
 
-static void start_cluster(struct admission *a)
+static struct message *start_message(struct admission *a)
 {
     struct message *m = message_new(MESSAGE_START);
     const struct members *all = a->members;
-    unsigned peer_timeout_ms = shortest_timeout(a);
-    message_put_u64(m, random_id());
+    a->id = random_id();
+    message_put_u64(m, a->id);
     message_put_u32(m, a->shards);
-    message_put_u32(m, peer_timeout_ms);
+    message_put_u32(m, (unsigned)(a->hub->timeout_ns / 1000000));
     message_put_u32(m, all->size);
     for (unsigned rank = 0; rank < all->size; rank++) {
         message_put_text(m, all->member[rank].address);
         message_put_u32(m, all->member[rank].workers);
     }
+    message_put_u32(m, all->changes);
+    for (uint32_t i = 0; i < all->changes; i++) {
+        message_put_u32(m, all->change[i].kind);
+        message_put_u32(m, all->change[i].node);
+    }
+    return message_done(m);
+}
+
+static void start_cluster(struct admission *a)
+{
+    hub_agree(a->hub, shortest_timeout(a));
     a->state = ADMISSION_COMPLETE;
-    secret_forget(&a->secret); /* whoever comes now is sent away */
+    if (!a->survives) secret_forget(&a->secret); /* whoever comes now is sent away */
     acceptor_calm(a->acceptor);
     a->waiting.since_ns = 0;
     say_who_was_turned_away(a);
-    hub_agree(a->hub, peer_timeout_ms);
-    members_send_some(a->members, NULL, message_done(m));
+    members_send_some(a->members, NULL, start_message(a));
 }
 
-static void welcome(struct admission *a, const struct visitor *v)
+static void count(struct admission *a, const struct hello *h)
 {
-    const struct hello *h = v->hello;
-    struct member *m = &a->members->member[h->rank];
-    struct message *message = message_new(MESSAGE_WELCOME);
     uint64_t deadline_ns = time_now_ns() + (uint64_t)h->timeout_ms * 1000000;
-    message_put_u32(message, a->peer_timeout_ms);
-    put_proof(a, message, v, NULL, 0);
-    *m = (struct member){.channel = v->channel,
-                         .workers = h->workers,
-                         .peer_timeout_ms = h->peer_timeout_ms,
-                         .has_joined = true};
-    memcpy(m->address, h->address, sizeof m->address);
-    channel_watch(v->channel, h->peer_timeout_ms);
-    channel_send(v->channel, message_done(message));
     waiting_begin(&a->waiting);
     if (deadline_ns < a->deadline_ns) {
         a->deadline_ns = deadline_ns;
@@ -245,10 +250,33 @@ static void welcome(struct admission *a, const struct visitor *v)
     if (++a->joined == a->members->size) start_cluster(a);
 }
 
+static void welcome(struct admission *a, const struct visitor *v)
+{
+    const struct hello *h = v->hello;
+    struct member *m = &a->members->member[h->rank];
+    struct message *message = message_new(MESSAGE_WELCOME);
+    bool is_complete = a->state == ADMISSION_COMPLETE;
+    message_put_u32(message, a->peer_timeout_ms);
+    put_proof(a, message, v, NULL, 0);
+    *m = (struct member){.channel = v->channel,
+                         .workers = h->workers,
+                         .peer_timeout_ms = h->peer_timeout_ms,
+                         .has_joined = true,
+                         .is_lost = is_complete};
+    memcpy(m->address, h->address, sizeof m->address);
+    channel_watch(v->channel, h->peer_timeout_ms);
+    channel_send(v->channel, message_done(message));
+    if (is_complete)
+        members_send_one(m, start_message(a));
+    else
+        count(a, h);
+}
+
 /* Rank 0 is of our own process: nobody else comes before it. */
 static bool is_taken(const struct admission *a, const struct hello *h)
 {
-    return a->members->member[h->rank].has_joined ||
+    const struct member *m = &a->members->member[h->rank];
+    return (m->has_joined && !m->is_lost) ||
            (h->rank == 0 && strcmp(h->address, a->ours.address) != 0);
 }
 
@@ -314,7 +342,9 @@ static void refuse_version(struct admission *a, struct channel *c, unsigned rank
         sentence, sizeof sentence,
         "rank %u speaks version %u of the protocol, rank 0 speaks %d: run the same version of locus on all nodes",
         rank, version, MESSAGE_VERSION);
-    if (a->secret.is_known) { /* of another version nobody can tell whether it belongs here */
+    if (a->secret.is_known ||
+        a->state ==
+            ADMISSION_COMPLETE) { /* of another version nobody can tell whether it belongs here */
         memcpy(a->turned_away_why, sentence, sizeof a->turned_away_why);
         turn_away(a, c, -EPROTO);
     } else {
@@ -328,11 +358,13 @@ static void let_in(struct admission *a, const struct visitor *v)
 {
     const struct hello *h = v->hello;
     v->channel->rank = (int)h->rank;
-    if (a->state == ADMISSION_GATHERING &&
-        hello_differs(h, &a->ours, a->shards, a->sentence, sizeof a->sentence))
-        refuse_all(a, -EINVAL);
+    bool differs = a->state != ADMISSION_REFUSING &&
+                   hello_differs(h, &a->ours, a->shards, a->sentence, sizeof a->sentence);
+    if (differs && a->state == ADMISSION_GATHERING) refuse_all(a, -EINVAL);
     if (a->state == ADMISSION_REFUSING)
         refuse(a, v, a->refusal, a->sentence);
+    else if (differs)
+        refuse(a, v, -EINVAL, a->sentence);
     else if (is_taken(a, h))
         refuse_twin(a, v);
     else
@@ -348,9 +380,9 @@ static void on_hello(struct admission *a, struct channel *c, const struct messag
                              : hello_read_rank(&h, body, header->length);
     if (!sound || c->is_challenged)
         channel_close(c);
-    else if (a->state == ADMISSION_COMPLETE)
+    else if (is_late(a, h.rank))
         send_away(a, c);
-    else if (!speaks_ours && a->state == ADMISSION_GATHERING)
+    else if (!speaks_ours && a->state != ADMISSION_REFUSING)
         refuse_version(a, c, h.rank, header->version);
     else if (!speaks_ours)
         refuse_too(a, c, h.rank);
@@ -374,7 +406,7 @@ static void on_response(struct admission *a, struct channel *c, const struct mes
         channel_close(c);
         return;
     }
-    if (a->state == ADMISSION_COMPLETE) {
+    if (is_late(a, h.rank)) {
         send_away(a, c);
         return;
     }
@@ -442,11 +474,11 @@ static void report_turned_away(struct admission *a, uint64_t now_ns, uint64_t *d
 
 void admission_tick(struct admission *a, uint64_t now_ns, uint64_t *due_ns)
 {
+    report_turned_away(a, now_ns, due_ns);
     if (a->state != ADMISSION_GATHERING) return;
     if (now_ns >= a->deadline_ns) give_up_joining(a);
     if (a->deadline_ns < *due_ns) *due_ns = a->deadline_ns;
     report_missing(a, now_ns, due_ns);
-    report_turned_away(a, now_ns, due_ns);
 }
 
 /* ---- life ---- */
@@ -461,6 +493,7 @@ int admission_init(struct admission *a, const struct rendezvous_config *c,
     memcpy(a->shown, address->shown, sizeof a->shown);
     if (secret_copy(&a->secret, c->secret)) return -ENOMEM;
     a->shards = c->node.shards ? c->node.shards : c->choice;
+    a->survives = c->node.survives;
     a->peer_timeout_ms = a->ours.peer_timeout_ms;
     a->deadline_ns = deadline_ns;
     a->limit_s = c->node.join_timeout_s;

@@ -5,7 +5,8 @@
  *
  *                 all have come
  *   GATHERING ------------------> COMPLETE     from then on newcomers are sent away, to come
- *       |                                      again later
+ *       |                                      again later; but who was lost is let in, if the
+ *       |                                      owner has opened it
  *       | one differs, goes, or does not come
  *       v
  *   REFUSING      with one sentence for all who came and are yet to come
@@ -26,21 +27,26 @@
 
 /* ---- the members, as rank 0 knows them ---- */
 
-enum { MEMBERS_LIST_BYTES = 160 };
+enum { MEMBERS_LIST_BYTES = 160, MEMBERS_BARRIER_BYTES = 64 };
 
 struct member {
     struct channel *channel; /* NULL: has not come, or was sent its last message */
     char address[ADDRESS_MAX];
     unsigned workers, peer_timeout_ms;
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
-    bool is_lost;      /* and the others have survived that */
-    bool is_repairing; /* has yet to say that it is through with that */
-    struct word said;  /* when it arrived */
+    bool is_lost;       /* and the others have survived that */
+    bool is_repairing;  /* has yet to say that it is through with that */
+    bool is_connecting; /* has yet to say so of who joins */
+    bool is_newcomer;   /* has joined, and not yet met the others: counts as absent until then, */
+    char kept_at[MEMBERS_BARRIER_BYTES]; /*   and has arrived there; "": has not */
+    struct word said;                    /* when it arrived */
 };
 
 struct members {
     unsigned size;
     struct member *member; /* [size] */
+    struct change *change; /* [CHANGES_MAX], of which there were `changes` */
+    uint32_t changes;
 };
 
 /* ---- telling them: all of these take the caller's reference ---- */
@@ -108,6 +114,9 @@ struct admission {
     struct acceptor *acceptor;
 
     enum admission_state state;
+    bool is_open; /* the owner's: once it is complete, one that was lost may come */
+    bool survives;
+    uint64_t id; /* of the last START */
     unsigned joined, shards, peer_timeout_ms;
     char shown[RENDEZVOUS_SHOWN_MAX]; /* the address */
     struct message *hello;            /* what rank 0 tells of itself */

@@ -2,14 +2,16 @@
 
 #include "base/error.h"
 #include "base/pinning.h"
+#include "cluster/newcomer.h"
+#include "cluster/places.h"
 #include "cluster/rendezvous.h"
 #include "net/forked.h"
 #include "net/mesh.h"
 #include "net/secret.h"
 #include "net/tcp.h"
 #include "net/uring.h"
+#include "protocol/repair.h"
 #include "protocol/saves.h"
-#include "store/keyspace.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,6 +29,7 @@ struct cluster {
     double join_timeout_s, peer_timeout_s;
     struct secret secret;
     int listener; /* of the data port while joining, else -1 */
+    struct newcomer newcomer;
     struct rendezvous *rendezvous;
     struct rendezvous_cluster agreed;
     struct pinning_machine *machine;
@@ -43,12 +46,14 @@ struct cluster {
     unsigned lost_rank;
     char loss[LOSS_BYTES]; /* the sentence */
     struct {
-        uint32_t repaired; /* the last one that is over */
-        unsigned shards;   /* that are not through with it */
+        bool joins;      /* nobody was lost */
+        uint32_t saved;  /* the last one that is over, and all is saved anew */
+        unsigned shards; /* that are not through with it */
         uint64_t began_ns;
         struct locus_losses now; /* what shards count: as it was after the change before */
         char loss[LOSS_BYTES];
-    } view; /* the last loss that was survived */
+    } view;                    /* the last change of members */
+    bool is_newcomer, has_met; /* joined a running cluster; and has met the others there */
 };
 
 /* Losing a node. */
@@ -56,9 +61,10 @@ struct cluster {
 static void describe_loss(const struct cluster *c, unsigned rank, const char *reason,
                           char loss[LOSS_BYTES])
 {
-    bool is_known = c->agreed.address && rank < (unsigned)c->size;
-    snprintf(loss, LOSS_BYTES, "node %u (%s) %s", rank,
-             is_known ? c->agreed.address[rank] : "unknown address", reason);
+    char address[ADDRESS_MAX] = "unknown address";
+    if (c->agreed.address && rank < (unsigned)c->size)
+        rendezvous_address(c->rendezvous, rank, address);
+    snprintf(loss, LOSS_BYTES, "node %u (%s) %s", rank, address, reason);
 }
 
 /* The first loss counts: what follows is mostly its consequence. */
@@ -130,7 +136,7 @@ static void lost_by_rendezvous(void *context, int rank, const char *reason)
     lose(c, (unsigned)rank, reason);
 }
 
-/* ---- a loss that is survived ---- */
+/* ---- the members change ---- */
 
 static void note_change(struct locus_losses *l, const struct change *change)
 {
@@ -146,12 +152,19 @@ static void see_view(void *context, const struct change *change, const char *rea
 {
     struct cluster *c = context;
     pthread_mutex_lock(&c->mutex);
+    c->view.joins = change->kind == CHANGE_JOINS;
     c->view.shards = c->shards;
     c->view.began_ns = time_now_ns();
     note_change(&c->view.now, change);
     describe_loss(c, change->node, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
-    for (unsigned s = 0; s < c->shards; s++) reactor_see(c->reactor[s], *change);
+    for (unsigned s = 0; s < c->shards; s++)
+        reactor_see(c->reactor[s], *change, c->view.joins ? newcomer_take(&c->newcomer, s) : -1);
+}
+
+static void see_joining(void *context, uint64_t id, unsigned rank, const char *address)
+{
+    newcomer_connect(&((struct cluster *)context)->newcomer, id, rank, address);
 }
 
 /* What shards count, of all times. */
@@ -186,6 +199,11 @@ static void report_repair(struct cluster *c)
     struct locus_losses *now = &c->view.now;
     now->last_s = 1e-9 * (double)(time_now_ns() - c->view.began_ns);
     add_counted(c, now);
+    if (c->view.joins) {
+        fprintf(stderr, "locus: %s; node %d goes on after %.3f s\n", c->view.loss, c->rank,
+                now->last_s);
+        return;
+    }
     fprintf(stderr,
             "locus: %s; node %d goes on after %.3f s, its rows saved anew: of the lost rows whose "
             "home it is now, %" PRIu64 " have the values of a replica, %" PRIu64
@@ -202,7 +220,8 @@ static void note_repaired(void *context, uint32_t view)
     pthread_mutex_lock(&c->mutex);
     bool is_over = --c->view.shards == 0;
     if (is_over) report_repair(c);
-    if (is_over) c->view.repaired = view;
+    if (is_over) c->view.saved = view;
+    pthread_cond_broadcast(&c->noted);
     pthread_mutex_unlock(&c->mutex);
     if (is_over) rendezvous_repaired(c->rendezvous, view);
 }
@@ -214,15 +233,23 @@ uint32_t cluster_view(struct cluster *c)
 
 uint32_t cluster_repaired(struct cluster *c)
 {
-    pthread_mutex_lock(&c->mutex);
-    uint32_t view = c->view.repaired;
-    pthread_mutex_unlock(&c->mutex);
+    uint32_t view = UINT32_MAX;
+    for (unsigned s = 0; s < c->shards; s++) {
+        uint32_t last = repair_last(reactor_shard(c->reactor[s]));
+        if (last < view) view = last;
+    }
     return view;
 }
 
 bool cluster_has_lost(struct cluster *c, unsigned rank)
 {
     return c->survives && rendezvous_has_lost(c->rendezvous, rank);
+}
+
+const struct change *cluster_history(const struct cluster *c, uint32_t *changes)
+{
+    *changes = c->agreed.changes;
+    return c->agreed.history;
 }
 
 int cluster_loss(struct cluster *c)
@@ -246,34 +273,11 @@ static int await_loss(struct cluster *c, int rc)
 
 /* Joining. */
 
-static unsigned nodes_of_host(const struct cluster *c, unsigned *our_index)
-{
-    unsigned here = 0;
-    const char *ours = c->agreed.address[c->rank];
-    size_t host = (size_t)(strrchr(ours, ':') - ours);
-    for (int i = 0; i < c->size; i++) {
-        const char *other = c->agreed.address[i];
-        if (strncmp(other, ours, host) != 0 || strrchr(other, ':') != other + host) continue;
-        if (i == c->rank) *our_index = here;
-        here++;
-    }
-    return here;
-}
-
 /* Without a secret any program that reaches our ports could join. So programs on other machines
  * cannot reach them, unless the configuration says otherwise. */
 static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
 {
     return !c->secret.is_known && !address_has_host(config->listen);
-}
-
-/* By the machine, as if all nodes were on one host: rank 0 does not know more before the others
- * have come. And as many as the tables need. */
-static unsigned choose_shards(const struct cluster *c, const struct locus_config *config)
-{
-    unsigned choice = pinning_choose_shards(c->machine, 1, config->workers);
-    unsigned needed = keyspace_shards_needed(config->tables, config->table_count);
-    return choice > needed ? choice : needed;
 }
 
 static int join_rendezvous(struct cluster *c, const struct locus_config *config,
@@ -282,17 +286,23 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
     const struct rendezvous_config r = {
         .node = *config,
         .data_address = data_address,
-        .choice = choose_shards(c, config),
+        .choice = places_choose_shards(c->machine, config),
         .secret = &c->secret,
         .loopback_only = stays_on_loopback(c, config),
         .lost = lost_by_rendezvous,
         .view = see_view,
+        .joining = see_joining,
         .context = c,
     };
     int rc = rendezvous_join(&r, &c->rendezvous, &c->agreed);
     if (rc) return rc;
     c->shards = c->agreed.shards;
     c->peer_timeout_s = c->agreed.peer_timeout_s;
+    c->view.saved = c->agreed.changes;
+    c->is_newcomer = c->agreed.changes > 0;
+    c->view.now.is_newcomer = c->is_newcomer;
+    for (uint32_t i = 0; i < c->agreed.changes; i++)
+        c->view.now.members += c->agreed.history[i].kind == CHANGE_JOINS ? 1u : -1u;
     return 0;
 }
 
@@ -364,25 +374,6 @@ static void close_sockets(const int *fd, size_t n)
         if (fd[i] >= 0) forked_end(fd[i]);
 }
 
-struct binding {
-    const struct pinning_machine *machine;
-    struct pinning_place place;
-};
-
-static void bind_range(void *binding, void *from, size_t bytes)
-{
-    const struct binding *b = binding;
-    pinning_bind_memory(b->machine, from, bytes, b->place); /* refused: slower, not wrong */
-}
-
-/* Called before any thread touches the memory: otherwise all rows would lie near the thread that
- * writes the first values. */
-static void bind_memory(const struct cluster *c, const struct store *store, unsigned shard)
-{
-    struct binding b = {c->machine, c->plan->shard[shard]};
-    store_ranges(store, shard, bind_range, &b);
-}
-
 /* Opens a reactor for every shard; fd[peer * shards + shard] are taken over. */
 static int open_reactors(struct cluster *c, const struct node_plan *plan, const int *fd)
 {
@@ -405,18 +396,10 @@ static int open_reactors(struct cluster *c, const struct node_plan *plan, const 
             close_sockets(own, (size_t)c->size);
             continue;
         }
-        bind_memory(c, plan->store, s);
+        places_bind(c->machine, c->plan->shard[s], plan->store, s);
         rc = reactor_open(&r, &c->reactor[s]);
     }
     return rc;
-}
-
-static void plan_threads(struct cluster *c)
-{
-    unsigned our_index = 0, most = 0, here = nodes_of_host(c, &our_index);
-    for (int i = 0; i < c->size; i++)
-        if (c->agreed.workers[i] > most) most = c->agreed.workers[i];
-    pinning_plan(c->machine, here, our_index, c->shards, most, c->plan);
 }
 
 /* As cluster_loss, but leaves the sentence of what has failed here. */
@@ -448,12 +431,19 @@ static int connect_links(struct cluster *c, const struct node_plan *plan)
 {
     size_t links = (size_t)c->shards * (unsigned)c->size;
     int *fd = malloc(links * sizeof *fd);
+    unsigned char side[RENDEZVOUS_NODES_MAX];
     if (!fd) return error_set(-ENOMEM, "no memory for %zu links", links);
+    for (int i = 0; i < c->size; i++) {
+        bool is_none = i == c->rank || cluster_has_lost(c, (unsigned)i);
+        bool connects = i > c->rank || c->is_newcomer;
+        side[i] = is_none ? MESH_NOBODY : connects ? MESH_THEY_DO : MESH_WE_DO;
+    }
     const struct mesh_config m = {
         .cluster = c->agreed.id,
         .rank = (unsigned)c->rank,
         .size = (unsigned)c->size,
         .shards = c->shards,
+        .side = side,
         .address = (const char(*)[ADDRESS_MAX])c->agreed.address,
         .listener = c->listener,
         .secret = &c->secret,
@@ -462,8 +452,11 @@ static int connect_links(struct cluster *c, const struct node_plan *plan)
         .cancel = &c->is_lost,
     };
     int rc = mesh_connect(&m, fd);
-    secret_forget(&c->secret);
+    if (!c->survives) secret_forget(&c->secret);
     c->listener = -1;
+    c->newcomer = (struct newcomer){
+        .rendezvous = c->rendezvous, .mesh = m, .timeout_ns = (uint64_t)(c->join_timeout_s * 1e9)};
+    if (rc == 0 && c->survives) rc = newcomer_init(&c->newcomer);
     if (rc == 0)
         rc = open_reactors(c, plan, fd);
     else
@@ -482,19 +475,37 @@ static int announce_reactors(struct cluster *c)
     return cluster_loss(c);
 }
 
-int cluster_start(struct cluster *c, const struct node_plan *plan)
+/* Our shards have begun to repair what the others begin to when all are connected. */
+static int await_membership(struct cluster *c)
+{
+    rendezvous_connected(c->rendezvous, c->agreed.id, "");
+    pthread_mutex_lock(&c->mutex);
+    while (!c->is_lost && c->view.saved == c->agreed.changes)
+        pthread_cond_wait(&c->noted, &c->mutex);
+    pthread_mutex_unlock(&c->mutex);
+    return cluster_loss(c);
+}
+
+static int meet_others(struct cluster *c)
 {
     const struct meeting opening = {.name = "locus_open"};
     struct word nothing = {.rc = 0};
-    plan_threads(c);
+    return c->is_newcomer ? await_membership(c) : cluster_agree(c, &opening, &nothing);
+}
+
+int cluster_start(struct cluster *c, const struct node_plan *plan)
+{
+    const struct change ours = {c->agreed.changes + 1, CHANGE_JOINS, (unsigned)c->rank};
+    places_plan(c->machine, &c->agreed, (unsigned)c->rank, (unsigned)c->size, c->plan);
     /* Before there are links, whose end would speak faster than the report. */
     int rc = uring_check((unsigned)c->size, 1);
     if (rc == 0) rc = connect_links(c, plan);
     if (rc == -ECANCELED) rc = cluster_loss(c);
     if (rc == 0) rc = announce_reactors(c);
+    if (rc == 0 && c->is_newcomer) see_view(c, &ours, "has joined");
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
     if (rc && !has_lost(c)) report_failure(c);
-    if (rc == 0) rc = cluster_agree(c, &opening, &nothing);
+    if (rc == 0) rc = meet_others(c);
     if (rc == 0) __atomic_store_n(&c->is_open, true, __ATOMIC_RELAXED);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) reactor_all_run(c->reactor[s]);
     return rc;
@@ -514,7 +525,15 @@ int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
     int rc = cluster_loss(c);
+    if (rc == 0 && c->is_newcomer && !c->has_met && !meeting->lets_in) {
+        snprintf(w->text, sizeof w->text,
+                 "node %d has joined a running job, where it must meet the others by locus_meet "
+                 "before it can call %s",
+                 c->rank, meeting->name);
+        return error_set(w->rc = -EINVAL, "%s", w->text);
+    }
     if (rc == 0) rc = rendezvous_agree(c->rendezvous, meeting, w);
+    if (rc != -ECONNRESET) c->has_met = true;
     return rc == -ECONNRESET ? await_loss(c, rc) : rc;
 }
 
@@ -556,6 +575,7 @@ void cluster_free(struct cluster *c)
 {
     if (!c) return;
     rendezvous_stop(c->rendezvous); /* first: until then it may tell the reactors of a loss */
+    newcomer_fini(&c->newcomer);
     end_reactors(c);
     rendezvous_free(c->rendezvous); /* last: until then they may tell it of one */
     if (c->listener >= 0) forked_end(c->listener);

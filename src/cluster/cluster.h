@@ -30,7 +30,12 @@ int cluster_join(const struct locus_config *, void (*lost)(void *context), void 
                  struct cluster **out);
 unsigned cluster_shards(const struct cluster *);
 
-/* Starts the reactors on the plan's store, and waits until all nodes have. */
+/* What the members were before this node joined a running cluster, for the plan; of `changes` 0: it
+ * was there from the start. */
+const struct change *cluster_history(const struct cluster *, uint32_t *changes);
+
+/* Starts the reactors on the plan's store, and waits until all nodes have; or, in a running cluster,
+ * until this node is a member and has its part. */
 int cluster_start(struct cluster *, const struct node_plan *);
 struct reactor **cluster_reactors(struct cluster *); /* [shards] */
 /* Do workers share cores with shards? Then threads that spin must yield. */
@@ -45,8 +50,8 @@ int cluster_agree(void *cluster, const struct meeting *, struct word *);
  * rank 0 knows that. 0 or -ECONNRESET. */
 int cluster_absent(struct cluster *, bool absent);
 
-/* Of a cluster that survives: the last loss that has been heard of, counted from 1, and the last one
- * whose repair is over on this node; 0: none. And is that node lost? */
+/* Of a cluster that survives: the last change of members that has been heard of, counted from 1, and
+ * the last one whose repair is over on this node, saves apart; 0: none. And is that node lost? */
 uint32_t cluster_view(struct cluster *);
 uint32_t cluster_repaired(struct cluster *);
 /* What has become of the members. Any thread, while the reactors run. */

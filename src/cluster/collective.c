@@ -11,18 +11,19 @@ enum { REPORT_BYTES = 160, NAME_BYTES = 64 };
 
 static const struct {
     const char *name; /* of the call, for the people who made it */
-    bool goes_on, needs_all;
+    bool goes_on, needs_all, lets_in;
 } kinds[] = {
-    [COLLECTIVE_NONE] = {"nothing", false, false},
-    [COLLECTIVE_BARRIER] = {"locus_barrier", false, false},
-    [COLLECTIVE_SUM] = {"locus_sum", false, false},
-    [COLLECTIVE_QUIESCE] = {"locus_quiesce", false, false},
-    [COLLECTIVE_UPDATES] = {"locus_quiesce", true, false},
-    [COLLECTIVE_REPLICAS] = {"locus_quiesce (second part)", false, false},
-    [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true},
-    [COLLECTIVE_RESTORE] = {"locus_restore", true, true},
-    [COLLECTIVE_STAGE] = {"a stage of locus_checkpoint or locus_restore", true, true},
-    [COLLECTIVE_END] = {"the end of locus_checkpoint or locus_restore", false, false},
+    [COLLECTIVE_NONE] = {"nothing", false, false, false},
+    [COLLECTIVE_BARRIER] = {"locus_barrier", false, false, false},
+    [COLLECTIVE_SUM] = {"locus_sum", false, false, false},
+    [COLLECTIVE_MEET] = {"locus_meet", false, false, true},
+    [COLLECTIVE_QUIESCE] = {"locus_quiesce", false, false, false},
+    [COLLECTIVE_UPDATES] = {"locus_quiesce", true, false, false},
+    [COLLECTIVE_REPLICAS] = {"locus_quiesce (second part)", false, false, false},
+    [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true, false},
+    [COLLECTIVE_RESTORE] = {"locus_restore", true, true, false},
+    [COLLECTIVE_STAGE] = {"a stage of locus_checkpoint or locus_restore", true, true, false},
+    [COLLECTIVE_END] = {"the end of locus_checkpoint or locus_restore", false, false, false},
 };
 
 static const char *kind_name(enum collective_kind kind)
@@ -93,7 +94,8 @@ static void meet_others(struct collective *c)
     if (c->others) {
         const struct meeting meeting = {.name = show(name, c->kind, c->count),
                                         .goes_on = kinds[c->kind].goes_on,
-                                        .needs_all = kinds[c->kind].needs_all};
+                                        .needs_all = kinds[c->kind].needs_all,
+                                        .lets_in = kinds[c->kind].lets_in};
         c->others_called = true;
         pthread_mutex_unlock(&c->mutex);
         rc = c->others(c->context, &meeting, &word);

@@ -29,6 +29,7 @@ enum collective_kind {
     COLLECTIVE_NONE,
     COLLECTIVE_BARRIER,
     COLLECTIVE_SUM,
+    COLLECTIVE_MEET,     /* a sum that lets newcomers in */
     COLLECTIVE_QUIESCE,  /* where one meeting is enough */
     COLLECTIVE_UPDATES,  /* the first of two, */
     COLLECTIVE_REPLICAS, /*   and the second */

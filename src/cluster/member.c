@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void member_hang_up(struct rendezvous *r)
@@ -216,6 +217,38 @@ static bool on_welcome(struct rendezvous *r, struct message_reader *reader)
     return true;
 }
 
+/* false: that cannot be after what was before. */
+static bool change_members(struct rendezvous *r, uint32_t kind, unsigned rank)
+{
+    bool joins = kind == CHANGE_JOINS;
+    if ((kind != CHANGE_LOST && !joins) || rank == 0 || rank >= r->size ||
+        r->is_lost[rank] != joins)
+        return false;
+    r->is_lost[rank] = !joins;
+    r->living += joins ? 1 : -1u;
+    return true;
+}
+
+/* Of a cluster that runs: before the change by which this node is a member. */
+static bool read_history(struct rendezvous *r, struct message_reader *reader)
+{
+    struct rendezvous_cluster *c = &r->cluster;
+    c->changes = message_get_u32(reader);
+    if (c->changes == 0) return true;
+    if (!r->seen || c->changes > CHANGES_MAX) return false;
+    c->history = calloc(c->changes, sizeof *c->history);
+    for (uint32_t i = 0; c->history && i < c->changes; i++) {
+        uint32_t kind = message_get_u32(reader), rank = message_get_u32(reader);
+        c->history[i] = (struct change){i + 1, kind, rank};
+        if (!change_members(r, kind, rank)) return false;
+    }
+    r->view.change =
+        (struct change){c->changes + 1, CHANGE_JOINS, r->rank}; /* which we begin with */
+    r->view.told = c->changes + 1;
+    r->view.repaired = c->changes;
+    return c->history && r->is_lost[r->rank];
+}
+
 static bool on_start(struct rendezvous *r, struct message_reader *reader)
 {
     struct rendezvous_cluster *c = &r->cluster;
@@ -231,7 +264,7 @@ static bool on_start(struct rendezvous *r, struct message_reader *reader)
         c->workers[rank] = message_get_u32(reader);
         if (c->workers[rank] == 0 || c->workers[rank] > LOCUS_WORKERS_MAX) return false;
     }
-    if (!message_read_all(reader)) return false;
+    if (!read_history(r, reader) || !message_read_all(reader)) return false;
     c->peer_timeout_s = peer_timeout_ms / 1e3;
     hub_agree(&r->hub, peer_timeout_ms);
     secret_forget(&r->secret);
@@ -294,20 +327,33 @@ static bool on_view(struct rendezvous *r, struct message_reader *reader)
 {
     uint32_t number = message_get_u32(reader), kind = message_get_u32(reader),
              rank = message_get_u32(reader);
-    bool is_due = (r->phase == RUNNING || r->phase == LEAVING) && r->seen &&
-                  r->view.change.number == r->view.repaired &&
-                  number == r->view.change.number + 1;
-    if (!is_due || kind != CHANGE_LOST || rank == 0 || rank >= r->size || rank == r->rank || r->is_lost[rank])
+    const struct change *last = &r->view.change;
+    bool is_ours = rank == r->rank && kind == CHANGE_JOINS && number == last->number;
+    bool is_next = rank != r->rank && last->number == r->view.repaired &&
+                   number == last->number + 1;
+    if ((r->phase != RUNNING && r->phase != LEAVING) || !r->seen || !(is_ours || is_next) ||
+        !change_members(r, kind, rank))
         return false;
-    r->view.change = (struct change){number, CHANGE_LOST, rank};
+    r->view.change = (struct change){number, kind, rank};
     message_get_text(reader, r->view.reason, sizeof r->view.reason);
-    r->is_lost[rank] = true;
-    r->living--;
+    if (kind == CHANGE_JOINS && !is_ours)
+        memcpy(r->cluster.address[rank], r->newcomer.address, sizeof r->newcomer.address);
     r->has_reported = r->has_reported_failure = false;
     for (unsigned i = 0; i < r->silent_count; i++)
         if (r->silent[i] == rank) r->silent[i] = r->silent[--r->silent_count];
     hub_note(&r->hub);
     return message_read_all(reader);
+}
+
+static bool on_joining(struct rendezvous *r, struct message_reader *reader)
+{
+    r->newcomer.id = message_get_u64(reader);
+    r->newcomer.rank = message_get_u32(reader);
+    message_get_text(reader, r->newcomer.address, sizeof r->newcomer.address);
+    r->newcomer.is_news = true;
+    hub_note(&r->hub);
+    return message_read_all(reader) && r->seen && r->newcomer.rank < r->size &&
+           r->newcomer.rank != r->rank && r->is_lost[r->newcomer.rank];
 }
 
 static bool on_other_version(struct rendezvous *r, unsigned version)
@@ -339,6 +385,7 @@ static bool take_message(struct rendezvous *r, const struct message_header *head
     case MESSAGE_LEFT: return on_left(r, &reader);
     case MESSAGE_LOST: return on_lost(r, &reader);
     case MESSAGE_VIEW: return on_view(r, &reader);
+    case MESSAGE_JOINING: return on_joining(r, &reader);
     default: return false;
     }
 }
@@ -360,6 +407,18 @@ static void tell_view(struct rendezvous *r)
     hub_lock(&r->hub);
 }
 
+static void tell_joining(struct rendezvous *r)
+{
+    char address[ADDRESS_MAX];
+    uint64_t id = r->newcomer.id;
+    unsigned rank = r->newcomer.rank;
+    memcpy(address, r->newcomer.address, sizeof address);
+    r->newcomer.is_news = false;
+    hub_unlock(&r->hub);
+    r->joins(r->context, id, rank, address);
+    hub_lock(&r->hub);
+}
+
 /* Callbacks run without the lock: they may take locks of their own, under which others call us. */
 static uint64_t on_tick(void *context, uint64_t now_ns)
 {
@@ -372,9 +431,9 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
         hub_unlock(&r->hub);
         r->lost(r->context, (int)r->lost_rank, r->lost_reason);
         hub_lock(&r->hub);
-    } else if (r->view.change.number != r->view.told && r->phase != LOST && r->may_tell) {
-        tell_view(r);
     }
+    if (r->newcomer.is_news && r->phase != LOST && r->may_tell) tell_joining(r);
+    if (r->view.change.number != r->view.told && r->phase != LOST && r->may_tell) tell_view(r);
     return HUB_NEVER;
 }
 

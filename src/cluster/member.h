@@ -74,8 +74,15 @@ struct rendezvous {
         uint32_t told, repaired; /* was told, was answered */
         char reason[MESSAGE_TEXT_MAX];
     } view;
+    struct {
+        uint64_t id;
+        unsigned rank;
+        char address[ADDRESS_MAX];
+        bool is_news; /* and has yet to be told */
+    } newcomer;       /* the last one of which was heard */
     void (*lost)(void *context, int rank, const char *reason);
     void (*seen)(void *context, const struct change *, const char *reason);
+    void (*joins)(void *context, uint64_t id, unsigned rank, const char *address);
     void *context;
 };
 

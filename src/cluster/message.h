@@ -12,7 +12,7 @@
  *                         <-      CHALLENGE, when the cluster has a secret
  *      RESPONSE           ->
  *                         <-      WELCOME, or REFUSED (with the sentence), or AGAIN (another
- *                                 cluster is still here)
+ *                                 cluster is still here, or this one cannot be joined now)
  *                         <-      START, when all have come
  *      BARRIER            ->
  *                         <-      RELEASE, when all have come who are not absent
@@ -24,6 +24,8 @@
  *                                 that, LOST to the lost one alone, and to all others
  *                         <-      VIEW: it is no member any more
  *      REPAIRED           ->      what it had is with others now, as far as this node is concerned
+ *                         <-      JOINING: one of its rank has come; all connect to it
+ *      CONNECTED          ->      of it and of all others; then VIEW to all of them
  *      LEAVE              ->
  *                         <-      LEFT, when all leave
  *      HEARTBEAT          ->  <-  when there was nothing else to say for a while
@@ -77,10 +79,13 @@ struct rendezvous_config {
     /* With `survives` of the node: likewise, but for each change of members. The next one comes after
      * rendezvous_repaired(), or `lost` does. */
     void (*view)(void *context, const struct change *, const char *reason);
+    /* And a node wants to join, to which ours must connect, and say rendezvous_connected(); or it does
+     * not after all, if there is no address. */
+    void (*joining)(void *context, uint64_t id, unsigned rank, const char *address);
     void *context;
 };
 
-/* What all agreed on. */
+/* What all agreed on. Who joins a running cluster has an id of its own. */
 struct rendezvous_cluster {
     uint64_t id; /* never 0 */
     unsigned shards;
@@ -89,6 +94,10 @@ struct rendezvous_cluster {
     /* [size], of the data ports; belongs to the rendezvous */
     char (*address)[ADDRESS_MAX];
     unsigned *workers; /* [size] */
+    /* [changes] of members before this node joined a running cluster, of the rendezvous, too; 0: it
+     * was there from the start */
+    struct change *history;
+    uint32_t changes;
 };
 
 /* ---- meetings ---- */
@@ -121,6 +130,9 @@ struct meeting {
     bool goes_on;
     /* a node that is absent or leaves does not count as arrived: the barrier fails */
     bool needs_all;
+    /* nodes that have joined a running cluster take part, if they have arrived, and from then on in
+     * all others; until then they may arrive at no others, and count as absent there */
+    bool lets_in;
 };
 
 /* After a meeting with that result: do all come to another one that belongs to it? */
@@ -143,11 +155,12 @@ static inline void word_add(struct word *answer, const struct word *said)
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    MESSAGE_VERSION = 15,
+    MESSAGE_VERSION = 16,
     MESSAGE_HEADER_BYTES = 12,
     MESSAGE_MAX = 1 << 20,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */
     MESSAGE_NEEDS_ALL = 2,
+    MESSAGE_LETS_IN = 4,
     MESSAGE_ERRNO_MAX = 4095,
     MESSAGE_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
 };
@@ -163,11 +176,11 @@ enum message_type {
     MESSAGE_REFUSED,
     MESSAGE_AGAIN, /* the reason */
     /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers
-     * (4) */
+     * (4); number of changes (4); of each: kind (4), rank (4) */
     MESSAGE_START,
     MESSAGE_HEARTBEAT,
     /* flags (4): 1: all that come to this one come to the next one, too; 2: it needs all nodes;
-     * name; a word: errno (4), sentence or text, count of numbers (4), the numbers (8 each) */
+     * 4: it lets newcomers in; name; a word: errno (4), sentence or text, count of numbers (4), the numbers (8 each) */
     MESSAGE_BARRIER,
     MESSAGE_RELEASE, /* the word that all hear */
     MESSAGE_WAITING, /* the sentence */
@@ -177,9 +190,11 @@ enum message_type {
     MESSAGE_LOST,   /* rank (4), the reason */
     /* 1 or 0 (4): from now on count me as arrived at every barrier; no longer */
     MESSAGE_ABSENT,
-    MESSAGE_PRESENT,  /* the answer to 0, when no barrier under way needs another one */
-    MESSAGE_VIEW,     /* number (4), kind (4) and rank (4) of the change; the reason */
-    MESSAGE_REPAIRED, /* number (4) */
+    MESSAGE_PRESENT,   /* the answer to 0, when no barrier under way needs another one */
+    MESSAGE_VIEW,      /* number (4), kind (4) and rank (4) of the change; the reason */
+    MESSAGE_REPAIRED,  /* number (4) */
+    MESSAGE_JOINING,   /* id (8), rank (4), address; "": not after all */
+    MESSAGE_CONNECTED, /* id (8), ""; or why not */
 };
 
 /* ---- writing ---- */

@@ -185,6 +185,7 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
     r->living = r->size;
     r->lost = c->lost;
     r->seen = c->node.survives ? c->view : NULL;
+    r->joins = c->joining;
     r->context = c->context;
     r->cluster.address = calloc(r->size, sizeof *r->cluster.address);
     r->cluster.workers = calloc(r->size, sizeof *r->cluster.workers);
@@ -245,7 +246,8 @@ static struct message *barrier_message(const struct meeting *meeting, const stru
 {
     struct message *m = message_new(MESSAGE_BARRIER);
     message_put_u32(m, (meeting->goes_on ? MESSAGE_GOES_ON : 0) |
-                           (meeting->needs_all ? MESSAGE_NEEDS_ALL : 0));
+                           (meeting->needs_all ? MESSAGE_NEEDS_ALL : 0) |
+                           (meeting->lets_in ? MESSAGE_LETS_IN : 0));
     message_put_text(m, meeting->name);
     message_put_word(m, w);
     return message_done(m);
@@ -334,16 +336,39 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
     return is_heard || is_known;
 }
 
+/* Takes over the message. */
+static void say(struct rendezvous *r, struct message *m)
+{
+    if (r->is_stopped)
+        message_let_go(m);
+    else
+        member_send(r, message_done(m));
+}
+
 void rendezvous_repaired(struct rendezvous *r, uint32_t view)
 {
     struct message *m = message_new(MESSAGE_REPAIRED);
     message_put_u32(m, view);
     hub_lock(&r->hub);
     r->view.repaired = view;
-    if (r->is_stopped)
-        message_let_go(m);
-    else
-        member_send(r, message_done(m));
+    say(r, m);
+    hub_unlock(&r->hub);
+}
+
+void rendezvous_connected(struct rendezvous *r, uint64_t id, const char *why_not)
+{
+    struct message *m = message_new(MESSAGE_CONNECTED);
+    message_put_u64(m, id);
+    message_put_text(m, why_not);
+    hub_lock(&r->hub);
+    say(r, m);
+    hub_unlock(&r->hub);
+}
+
+void rendezvous_address(struct rendezvous *r, unsigned rank, char address[ADDRESS_MAX])
+{
+    hub_lock(&r->hub);
+    memcpy(address, r->cluster.address[rank], ADDRESS_MAX);
     hub_unlock(&r->hub);
 }
 
@@ -428,6 +453,7 @@ void rendezvous_free(struct rendezvous *r)
     secret_forget(&r->secret);
     free(r->cluster.address);
     free(r->cluster.workers);
+    free(r->cluster.history);
     free(r->is_lost);
     free(r);
 }

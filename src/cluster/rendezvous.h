@@ -38,7 +38,8 @@ struct rendezvous;
  *                none; or rank 0 may listen on loopback only, and the address is another
  *   -ECONNRESET  rank 0, or a member, left before all had joined
  * If another cluster is still ending at the same address, joining waits for that, until the
- * deadline.
+ * deadline. If it survives losses, and has lost a node of our rank, we join that: the cluster has a
+ * history then, and we are a member with the view in which we join, behind rendezvous_connected().
  */
 int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out,
                     struct rendezvous_cluster *);
@@ -63,6 +64,11 @@ bool rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
 /* Of a cluster that survives: what the lost node of that view had is with others now, as far as
  * this node is concerned. Any thread, never waits. */
 void rendezvous_repaired(struct rendezvous *, uint32_t view);
+/* We are connected to the node that joins, or, if that is us, to all others; or why we are not. `id`:
+ * as we were told, or of our cluster. Any thread, never waits. */
+void rendezvous_connected(struct rendezvous *, uint64_t id, const char *why_not);
+/* Of a member; changes when another node takes its rank. Any thread. */
+void rendezvous_address(struct rendezvous *, unsigned rank, char address[ADDRESS_MAX]);
 /* The last view that has come; 0: no member was lost. And is that one? Any thread. */
 uint32_t rendezvous_view(struct rendezvous *);
 bool rendezvous_has_lost(struct rendezvous *, unsigned rank);

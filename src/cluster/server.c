@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 64 };
 static const uint64_t LAST_WORD_TIMEOUT_NS = 1000000000; /* for a member to hear why it must go */
 
 /*
@@ -29,12 +28,14 @@ struct server {
     enum state state; /* once the admission is complete */
     unsigned arrived, absent, leaving;
     bool survives, is_open;   /* a barrier was released: the first is that all have opened */
-    uint32_t view, met_view;  /* counts the losses survived; those before the last barrier */
+    uint32_t met_view;        /* how many changes of members there were before the last barrier */
     unsigned lost, repairing; /* members */
+    unsigned joining;         /* who wants to, and is lost as yet; 0: nobody does */
+    unsigned connecting;      /* who has yet to connect to it, and itself */
 
     struct reminder barrier, leave;
     unsigned barrier_rank; /* who came first */
-    char barrier_name[NAME_MAX_BYTES];
+    char barrier_name[MEMBERS_BARRIER_BYTES];
     unsigned barrier_flags;
     struct word fault; /* of those that came to another barrier */
     bool goes_on; /* the last barrier was the first of two: nobody comes back before the second */
@@ -45,77 +46,106 @@ static bool is_running(const struct server *s)
     return s->admission.state == ADMISSION_COMPLETE && s->state == RUNNING;
 }
 
-/* ---- the verdict ---- */
+/* ---- members change ---- */
 
-enum { ANYBODY = -1 };
-
-/* How often `accuser` has accused `accused`. */
-static unsigned count(const struct verdict *v, int accuser, int accused)
+static bool is_member(const struct member *m)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < v->count; i++)
-        n += (accuser == ANYBODY || v->said[i].accuser == (unsigned)accuser) &&
-             (accused == ANYBODY || v->said[i].accused == (unsigned)accused);
-    return n;
+    return !m->is_lost;
 }
 
-static unsigned accusers_of(const struct verdict *v, unsigned rank)
+static struct message *lost_message(unsigned rank, const char *reason)
 {
-    return count(v, ANYBODY, (int)rank);
+    struct message *m = message_new(MESSAGE_LOST);
+    message_put_u32(m, rank);
+    message_put_text(m, reason);
+    return message_done(m);
 }
 
-void verdict_accuse(struct verdict *v, unsigned accuser, unsigned accused, const char *reason,
-                    uint64_t due_ns)
+/* None is under way. */
+static bool may_change(const struct server *s)
 {
-    /* a link each shard says so */
-    if (v->count == VERDICT_MAX || count(v, (int)accuser, (int)accused)) return;
-    if (v->count == 0) v->due_ns = due_ns;
-    struct accusation *a = &v->said[v->count++];
-    a->accuser = accuser;
-    a->accused = accused;
-    snprintf(a->reason, sizeof a->reason, "%s", reason);
+    return s->survives && s->is_open && s->repairing == 0 && s->leaving == 0 &&
+           s->members.changes < CHANGES_MAX;
 }
 
-void verdict_forget(struct verdict *v, unsigned rank)
+static void change_members(struct server *s, enum change_kind kind, unsigned rank,
+                           const char *reason)
 {
-    unsigned kept = 0;
-    for (unsigned i = 0; i < v->count; i++)
-        if (v->said[i].accuser != rank && v->said[i].accused != rank) v->said[kept++] = v->said[i];
-    v->count = kept;
+    struct message *m = message_new(MESSAGE_VIEW);
+    uint32_t number = ++s->members.changes;
+    s->members.change[number - 1] = (struct change){number, kind, rank};
+    message_put_u32(m, number);
+    message_put_u32(m, kind);
+    message_put_u32(m, rank);
+    message_put_text(m, reason);
+    members_send_some(&s->members, NULL, message_done(m));
+    s->repairing = s->members.size - s->lost;
+    for (unsigned i = 0; i < s->members.size; i++)
+        s->members.member[i].is_repairing = !s->members.member[i].is_lost;
 }
 
-/* The first accusation of the node that most accuse; of several, of the one with the highest rank.
- */
-static const struct accusation *gravest(const struct verdict *v)
+/* ---- one that was lost joins ---- */
+
+/* It is a member when it and all others are connected. Until then it is lost, and if anything comes
+ * between, it still is. */
+static void tell_joining(struct server *s, const char *address)
 {
-    const struct accusation *most = &v->said[0];
-    unsigned accusers = accusers_of(v, most->accused);
-    for (unsigned i = 1; i < v->count; i++) {
-        unsigned n = accusers_of(v, v->said[i].accused);
-        if (n < accusers || (n == accusers && v->said[i].accused <= most->accused)) continue;
-        most = &v->said[i];
-        accusers = n;
-    }
-    return most;
+    struct message *m = message_new(MESSAGE_JOINING);
+    message_put_u64(m, s->admission.id);
+    message_put_u32(m, s->joining);
+    message_put_text(m, address);
+    members_send_some(&s->members, is_member, message_done(m));
 }
 
-unsigned verdict_pick(struct verdict *v, unsigned nodes, char reason[VERDICT_REASON_BYTES])
+static void begin_joining(struct server *s, unsigned rank)
 {
-    const struct accusation *a = gravest(v);
-    unsigned accusers = accusers_of(v, a->accused), accused = a->accused;
-    /* Rank 0, which judges; it hears the accusations of all others. */
-    if (accusers == 1 && nodes > 2 && count(v, 0, ANYBODY) == nodes - 1) {
-        accused = 0;
-        snprintf(reason, VERDICT_REASON_BYTES, VERDICT_CUT_OFF);
-    } else if (accusers > 1)
-        snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as %u nodes say", a->reason, accusers);
-    else if (count(v, (int)accused, (int)a->accuser))
-        snprintf(reason, VERDICT_REASON_BYTES, "%.150s to node %u, and that one to it", a->reason,
-                 a->accuser);
-    else
-        snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as node %u says", a->reason, a->accuser);
-    verdict_forget(v, accused);
-    return accused;
+    s->joining = rank;
+    s->connecting = s->members.size - s->lost + 1;
+    for (unsigned i = 0; i < s->members.size; i++)
+        s->members.member[i].is_connecting = i == rank || is_member(&s->members.member[i]);
+    tell_joining(s, s->members.member[rank].address);
+}
+
+/* Because of what member `rank` did, or it did itself. */
+static void call_off(struct server *s, unsigned rank, const char *reason)
+{
+    char why[MESSAGE_TEXT_MAX];
+    struct member *m = &s->members.member[s->joining];
+    if (!s->joining) return;
+    snprintf(why, sizeof why, "could not join: node %u %.400s", rank, reason);
+    members_send_one(m, lost_message(s->joining, rank == s->joining ? reason : why));
+    m->channel = NULL;
+    tell_joining(s, "");
+    s->joining = 0;
+}
+
+/* Not within a collective that needs all nodes, or has several barriers: it would fail, or repeat. */
+static void complete_joining(struct server *s)
+{
+    unsigned rank = s->joining;
+    bool needs_all = s->arrived > 0 && s->barrier_flags & MESSAGE_NEEDS_ALL;
+    if (!rank || s->connecting > 0 || s->goes_on || needs_all) return;
+    s->members.member[rank].is_lost = false;
+    s->members.member[rank].is_newcomer = true;
+    s->joining = 0;
+    s->lost--;
+    s->absent++;
+    change_members(s, CHANGE_JOINS, rank, "has joined");
+}
+
+static bool on_connected(struct server *s, unsigned rank, struct message_reader *r)
+{
+    struct member *m = &s->members.member[rank];
+    char why_not[MESSAGE_TEXT_MAX];
+    uint64_t id = message_get_u64(r);
+    message_get_text(r, why_not, sizeof why_not);
+    if (!message_read_all(r)) return false;
+    if (id != s->admission.id) return true; /* of one that was called off */
+    if (why_not[0]) call_off(s, rank, why_not);
+    s->connecting -= m->is_connecting;
+    m->is_connecting = false;
+    complete_joining(s);
+    return true;
 }
 
 /* ---- barriers, leaving ---- */
@@ -127,9 +157,16 @@ static bool has_arrived(const struct member *m)
 
 static void set_absent(struct server *s, struct member *m, bool absent)
 {
-    s->absent += absent - m->is_absent;
+    if (!m->is_newcomer) s->absent += absent - m->is_absent;
     m->is_absent = absent;
     m->is_coming_back = false;
+}
+
+static void end_newcomer(struct server *s, struct member *m)
+{
+    s->absent -= m->is_newcomer && !m->is_absent;
+    m->is_newcomer = false;
+    m->kept_at[0] = '\0';
 }
 
 static void let_come_back(struct server *s, struct member *m)
@@ -144,33 +181,51 @@ static void let_come_back(struct server *s, struct member *m)
 static void miss_who_is_away(const struct server *s, struct word *answer)
 {
     struct word missed = {.rc = -EINVAL};
-    unsigned rank = 0;
+    const struct member *m = s->members.member;
     if (!(s->barrier_flags & MESSAGE_NEEDS_ALL) || s->absent + s->leaving == 0) return;
-    while (!s->members.member[rank].is_absent && !s->members.member[rank].is_leaving) rank++;
-    snprintf(missed.text, sizeof missed.text,
-             "node %u takes no part in %s: all of its workers have closed", rank, s->barrier_name);
+    while (!m->is_absent && !m->is_leaving && !m->is_newcomer) m++;
+    if (m->is_newcomer) missed.rc = -EAGAIN;
+    snprintf(missed.text, sizeof missed.text, "node %u takes no part in %s: %s",
+             (unsigned)(m - s->members.member), s->barrier_name,
+             m->is_newcomer ? "it has joined this job, and met the others in no locus_meet yet"
+                            : "all of its workers have closed");
     word_add(answer, &missed);
 }
 
-/* A member was lost between two barriers that belong together: whatever was done there is void. */
+/* Members changed between two barriers that belong together: whatever was done there is void. */
 static bool must_repeat(const struct server *s)
 {
-    return s->goes_on && s->view != s->met_view;
+    return s->goes_on && s->members.changes != s->met_view;
+}
+
+/* Who has come to this barrier; or, if there is nobody who could come to it, to their own. */
+static void let_newcomers_in(struct server *s)
+{
+    for (struct member *m = s->members.member; m < s->members.member + s->members.size; m++) {
+        if (!m->kept_at[0]) continue;
+        if (s->arrived == 0) memcpy(s->barrier_name, m->kept_at, sizeof s->barrier_name);
+        if (s->arrived == 0) s->barrier_flags = MESSAGE_LETS_IN;
+        if (strcmp(m->kept_at, s->barrier_name) != 0) continue;
+        end_newcomer(s, m);
+        m->has_arrived = true;
+        s->arrived++;
+    }
 }
 
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
 static void release_if_all_are_there(struct server *s)
 {
     unsigned there = s->arrived + s->absent + s->leaving;
+    if (there == s->members.size - s->lost) let_newcomers_in(s);
     if (s->arrived == 0 || there < s->members.size - s->lost) return;
     s->is_open = true;
     struct message *m = message_new(MESSAGE_RELEASE);
     struct word answer = s->fault;
-    if (must_repeat(s)) answer = (struct word){MEETING_REPEATS, .text = "a node was lost"};
+    if (must_repeat(s)) answer = (struct word){MEETING_REPEATS, .text = "the members have changed"};
     for (unsigned rank = 0; rank < s->members.size; rank++)
         if (s->members.member[rank].has_arrived) word_add(&answer, &s->members.member[rank].said);
     miss_who_is_away(s, &answer);
-    s->met_view = s->view;
+    s->met_view = s->members.changes;
     message_put_word(m, &answer);
     members_send_some(&s->members, has_arrived, message_done(m));
     for (unsigned rank = 0; rank < s->members.size; rank++)
@@ -181,6 +236,7 @@ static void release_if_all_are_there(struct server *s)
     s->barrier.since_ns = 0;
     for (unsigned rank = 0; rank < s->members.size; rank++)
         if (s->members.member[rank].is_coming_back) let_come_back(s, &s->members.member[rank]);
+    complete_joining(s);
 }
 
 static void compare_name(struct server *s, unsigned rank, const char *name, unsigned flags)
@@ -200,16 +256,22 @@ static void compare_name(struct server *s, unsigned rank, const char *name, unsi
 static bool on_barrier(struct server *s, unsigned rank, struct message_reader *r)
 {
     struct member *m = &s->members.member[rank];
-    char name[NAME_MAX_BYTES];
-    unsigned flags = message_get_u32(r);
+    char name[MEMBERS_BARRIER_BYTES];
+    unsigned flags = message_get_u32(r), newcomers = m->is_newcomer ? MESSAGE_LETS_IN : 0;
     message_get_text(r, name, sizeof name);
-    if (m->has_arrived || m->is_absent || m->is_leaving || !message_get_word(r, &m->said) ||
-        !message_read_all(r) || flags > (MESSAGE_GOES_ON | MESSAGE_NEEDS_ALL))
+    if (m->has_arrived || m->kept_at[0] || m->is_absent || m->is_leaving ||
+        !message_get_word(r, &m->said) || !message_read_all(r) || !name[0] ||
+        flags > (MESSAGE_GOES_ON | MESSAGE_NEEDS_ALL | MESSAGE_LETS_IN) ||
+        (flags & newcomers) != newcomers)
         return false;
-    compare_name(s, rank, name, flags);
-    m->has_arrived = true;
-    s->arrived++;
-    waiting_begin(&s->barrier);
+    if (m->is_newcomer) {
+        memcpy(m->kept_at, name, sizeof m->kept_at);
+    } else {
+        compare_name(s, rank, name, flags);
+        m->has_arrived = true;
+        s->arrived++;
+        waiting_begin(&s->barrier);
+    }
     release_if_all_are_there(s);
     return true;
 }
@@ -218,7 +280,8 @@ static bool on_absent(struct server *s, unsigned rank, struct message_reader *r)
 {
     unsigned absent = message_get_u32(r);
     struct member *m = &s->members.member[rank];
-    if (!message_read_all(r) || absent > 1 || m->has_arrived || m->is_leaving) return false;
+    if (!message_read_all(r) || absent > 1 || m->has_arrived || m->kept_at[0] || m->is_leaving)
+        return false;
     if (absent)
         set_absent(s, m, true);
     else
@@ -242,7 +305,9 @@ static void let_all_leave(struct server *s)
 static bool on_leave(struct server *s, unsigned rank, const struct message_reader *r)
 {
     struct member *m = &s->members.member[rank];
-    if (!message_read_all(r) || m->is_leaving || m->has_arrived) return false;
+    if (!message_read_all(r) || m->is_leaving || m->has_arrived || m->kept_at[0]) return false;
+    call_off(s, rank, "leaves");
+    end_newcomer(s, m);
     set_absent(s, m, false);
     m->is_leaving = true;
     s->leaving++;
@@ -256,25 +321,12 @@ static bool on_leave(struct server *s, unsigned rank, const struct message_reade
 
 /* ---- losing a member ---- */
 
-static struct message *lost_message(unsigned rank, const char *reason)
-{
-    struct message *m = message_new(MESSAGE_LOST);
-    message_put_u32(m, rank);
-    message_put_text(m, reason);
-    return message_done(m);
-}
-
-/* Rank 0 judges: a part of the cluster without it never goes on, so there is one at most. */
-static bool may_survive(const struct server *s, unsigned rank)
-{
-    return s->survives && s->is_open && rank != 0 && s->repairing == 0 && s->leaving == 0;
-}
-
 /* Whether it had arrived or not: its word counts only where it was released. */
 static void take_back(struct server *s, struct member *m)
 {
     s->arrived -= m->has_arrived;
     m->has_arrived = false;
+    end_newcomer(s, m);
     set_absent(s, m, false);
     if (s->arrived > 0) return;
     s->fault = (struct word){.rc = 0};
@@ -284,21 +336,14 @@ static void take_back(struct server *s, struct member *m)
 static void survive(struct server *s, unsigned rank, const char *reason)
 {
     struct member *lost = &s->members.member[rank];
+    call_off(s, rank, reason);
     members_send_one(lost, lost_message(rank, reason));
     lost->channel = NULL;
     lost->is_lost = true;
     s->lost++;
     verdict_forget(&s->verdict, rank);
     take_back(s, lost);
-    struct message *m = message_new(MESSAGE_VIEW);
-    message_put_u32(m, ++s->view);
-    message_put_u32(m, CHANGE_LOST);
-    message_put_u32(m, rank);
-    message_put_text(m, reason);
-    members_send_some(&s->members, NULL, message_done(m));
-    s->repairing = s->members.size - s->lost;
-    for (unsigned i = 0; i < s->members.size; i++)
-        s->members.member[i].is_repairing = !s->members.member[i].is_lost;
+    change_members(s, CHANGE_LOST, rank, reason);
     release_if_all_are_there(s);
 }
 
@@ -306,7 +351,7 @@ static void lose(struct server *s, unsigned rank, const char *reason)
 {
     admission_lose(&s->admission, rank, reason);
     if (!is_running(s) || s->members.member[rank].is_lost) return;
-    if (may_survive(s, rank)) {
+    if (rank != 0 && may_change(s)) {
         survive(s, rank, reason);
         return;
     }
@@ -339,6 +384,8 @@ static void on_ended(void *context, struct channel *c, int rc, const char *reaso
     snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
     if (absence_ns)
         lose(s, 0, absence);
+    else if (s->joining == (unsigned)c->rank)
+        call_off(s, s->joining, reason);
     else if (is_running(s) && silence_is_reason(reason))
         accuse(s, 0, (unsigned)c->rank, reason); /* or was it rank 0 that was cut off? */
     else
@@ -384,6 +431,10 @@ static bool on_report(struct server *s, unsigned accuser, struct message_reader 
     unsigned rank = message_get_u32(r);
     message_get_text(r, reason, sizeof reason);
     if (!message_read_all(r) || rank >= s->members.size) return false;
+    if (s->joining && accuser == s->joining) { /* whose links end, too, where others give it up */
+        call_off(s, rank, reason);
+        return true;
+    }
     if (rank != accuser && !is_credible(s, accuser)) return true;
     if (rank != accuser && silence_is_reason(reason))
         accuse(s, accuser, rank, reason);
@@ -396,7 +447,7 @@ static bool on_repaired(struct server *s, unsigned rank, struct message_reader *
 {
     struct member *m = &s->members.member[rank];
     uint32_t number = message_get_u32(r);
-    if (!message_read_all(r) || number != s->view || !m->is_repairing) return false;
+    if (!message_read_all(r) || number != s->members.changes || !m->is_repairing) return false;
     m->is_repairing = false;
     s->repairing--;
     return true;
@@ -407,12 +458,16 @@ static bool on_message_of_member(struct server *s, unsigned rank,
 {
     struct message_reader r = message_reader(body, header->length);
     if (header->version != MESSAGE_VERSION || !is_running(s)) return false;
+    bool is_lost = s->members.member[rank].is_lost; /* it is joining */
+    if (is_lost && header->type != MESSAGE_REPORT && header->type != MESSAGE_CONNECTED)
+        return false;
     switch (header->type) {
     case MESSAGE_BARRIER: return on_barrier(s, rank, &r);
     case MESSAGE_ABSENT: return on_absent(s, rank, &r);
     case MESSAGE_LEAVE: return on_leave(s, rank, &r);
     case MESSAGE_REPORT: return on_report(s, rank, &r);
     case MESSAGE_REPAIRED: return on_repaired(s, rank, &r);
+    case MESSAGE_CONNECTED: return on_connected(s, rank, &r);
     default: return false;
     }
 }
@@ -422,7 +477,10 @@ static void on_message(void *context, struct channel *c, const struct message_he
 {
     struct server *s = context;
     if (c->rank < 0) {
+        s->admission.is_open = is_running(s) && may_change(s) && !s->joining;
         admission_message(&s->admission, c, header, body);
+        if (s->admission.is_open && c->rank >= 0 && s->members.member[c->rank].channel == c)
+            begin_joining(s, (unsigned)c->rank);
         return;
     }
     /* One that we gave up has come back: it has yet to read that it is lost. */
@@ -434,7 +492,7 @@ static void on_message(void *context, struct channel *c, const struct message_he
 
 static bool has_not_arrived(const struct member *m)
 {
-    return !m->has_arrived && !m->is_absent && !m->is_leaving && !m->is_lost;
+    return !m->has_arrived && !m->is_absent && !m->is_leaving && !m->is_lost && !m->is_newcomer;
 }
 
 static bool leaves(const struct member *m)
@@ -482,6 +540,7 @@ static void free_server(struct server *s)
     acceptor_fini(&s->acceptor);
     admission_fini(&s->admission);
     free(s->members.member);
+    free(s->members.change);
     free(s);
 }
 
@@ -497,7 +556,9 @@ static struct server *new_server(const struct rendezvous_config *c,
     s->members.size = size;
     s->survives = c->node.survives;
     s->members.member = calloc(size, sizeof *s->members.member);
-    int rc = s->members.member ? acceptor_init(&s->acceptor, &s->hub, size) : -ENOMEM;
+    s->members.change = calloc(CHANGES_MAX, sizeof *s->members.change);
+    int rc = s->members.member && s->members.change ? acceptor_init(&s->acceptor, &s->hub, size)
+                                                    : -ENOMEM;
     if (rc == 0) rc = admission_init(&s->admission, c, a, deadline_ns);
     if (rc == 0) return s;
     free_server(s);

@@ -35,6 +35,7 @@ void links_init(struct links *all, const struct link_events *events, unsigned no
         .heartbeat_ns = silence_beat_ns(timeout_ns),
     };
     unsigned spares = (unsigned)(SPARE_BYTES_MAX / all->frame_bytes);
+    pthread_mutex_init(&all->loading, NULL);
     all->spares_max = spares > SPARES_MIN ? spares : SPARES_MIN;
     all->fallen_end = &all->fallen;
 }
@@ -42,6 +43,7 @@ void links_init(struct links *all, const struct link_events *events, unsigned no
 void links_fini(struct links *all)
 {
     struct outgoing *next;
+    pthread_mutex_destroy(&all->loading);
     for (struct outgoing *o = all->spare; o; o = next) {
         next = o->next;
         free(o);
@@ -133,10 +135,9 @@ static void drop_queue(struct link *l)
 void link_free(struct link *l)
 {
     l->under_way = 0;
+    l->receiving = false;
     drop_queue(l);
-    forked_end(l->fd);
-    shm_free(l->shm);
-    free(l->buffer);
+    link_drop(l);
     free(l);
 }
 
@@ -151,8 +152,12 @@ void link_end(struct link *l)
 void link_drop(struct link *l)
 {
     link_end(l);
+    pthread_mutex_lock(&l->all->loading);
     l->is_dropped = true;
-    if (l->receiving) return;
+    link_end_shm(l);
+    pthread_mutex_unlock(&l->all->loading);
+    if (l->receiving || l->under_way || !l->buffer) return;
+    forked_end(l->fd);
     free(l->buffer);
     l->buffer = NULL;
 }
@@ -399,7 +404,7 @@ void link_sent(struct link *l, int result)
     }
 }
 
-struct link_load link_load(const struct link *l)
+static struct link_load load_of(const struct link *l)
 {
     bool is_shm = __atomic_load_n(&l->writes_shm, __ATOMIC_ACQUIRE);
     return (struct link_load){
@@ -408,6 +413,14 @@ struct link_load link_load(const struct link *l)
         .round_trip_s = is_shm ? 0 : tcp_round_trip_s(l->fd),
         .is_shm = is_shm,
     };
+}
+
+struct link_load link_load(struct link *l)
+{
+    pthread_mutex_lock(&l->all->loading);
+    struct link_load load = l->is_dropped ? (struct link_load){0} : load_of(l);
+    pthread_mutex_unlock(&l->all->loading);
+    return load;
 }
 
 bool link_is_drained(const struct link *l)

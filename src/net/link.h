@@ -83,15 +83,15 @@ bool link_peer_is_gone(const struct link *);
 struct link_stats {
     LINK_FIGURES(FIGURE_FIELD)
 };
-/* Adds what was counted so far. Any thread. */
+/* Adds what was counted so far, with earlier links to that peer. Any thread. */
 void link_add_stats(const struct link *, struct link_stats *to);
 
-/* Any thread, until the link is freed. */
+/* Any thread, until the link is freed. Of one that was dropped: zeros. */
 struct link_load {
     size_t queued_bytes; /* not acknowledged by the peer: here and in the kernel */
     double round_trip_s; /* as TCP measures it; 0: unknown */
     bool is_shm;         /* through shared memory (shm.h); else TCP */
 };
-struct link_load link_load(const struct link *);
+struct link_load link_load(struct link *);
 
 #endif

@@ -22,6 +22,7 @@
 #include "net/link.h"
 #include "net/tcp.h"
 
+#include <pthread.h>
 #include <sys/socket.h>
 
 enum {
@@ -58,6 +59,7 @@ struct links {
     struct link *ready;  /* those with something to send or to receive, for the ring to look at */
     struct link *fallen; /* those that failed and were not yet reported, in that order */
     struct link **fallen_end;
+    pthread_mutex_t loading; /* of what link_load() reads of a link, and of dropping it */
 };
 
 enum link_phase { LINK_OPEN, LINK_ENDED, LINK_FAILED };
@@ -151,6 +153,7 @@ void link_begin_to_give(struct link *);
  * nothing. */
 bool link_give(struct link *);
 bool link_move(struct link *);
+void link_end_shm(struct link *);
 /* Reads what the peer wrote before its connection ended. */
 void link_read_rest(struct link *);
 /* Wakes the peer if it sleeps and there is something for it. */
@@ -169,8 +172,8 @@ void link_fail(struct link *, unsigned culprit, const char *format, ...)
 
 /* The same without telling anybody. */
 void link_end(struct link *);
-/* And for good: frees what the kernel does not have; to be called again when a receive has ended. The
- * rest stays until link_free, since other threads read what was counted. */
+/* And for good: frees what the kernel does not have; to be called again when an operation has ended.
+ * What was counted stays until link_free. */
 void link_drop(struct link *);
 
 /* Lets the ring look at this link when it submits. */

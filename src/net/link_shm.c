@@ -67,6 +67,15 @@ const char *link_heard_through(struct link *l)
     return NULL;
 }
 
+void link_end_shm(struct link *l)
+{
+    struct link **at = &l->all->shm;
+    while (*at && *at != l) at = &(*at)->next_shm;
+    if (*at) *at = l->next_shm;
+    shm_free(l->shm);
+    l->shm = NULL;
+}
+
 /* ---- moving ---- */
 
 void link_wake(struct link *l)

@@ -50,15 +50,19 @@ struct mesh {
     uint64_t start_ns;
     int *fd;
     unsigned missing;
-    struct contact *ours; /* to the nodes of lower rank, shard by shard */
+    struct contact *ours; /* that we connect, shard by shard */
     unsigned ours_count;
     struct contact *unauthenticated; /* the oldest first */
     unsigned unauthenticated_count;
-    unsigned expected; /* of those that will prove to be links */
     struct pollfd *polled;
     uint64_t report_ns;   /* when to say who is missing */
     uint64_t reported_ns; /* when an unauthenticated peer was last named on stderr */
 };
+
+static enum mesh_side side_of(const struct mesh_config *c, unsigned peer)
+{
+    return (enum mesh_side)c->side[peer];
+}
 
 static int *place_of(const struct mesh *m, unsigned peer, unsigned shard)
 {
@@ -166,7 +170,7 @@ static int out_of_descriptors(const struct mesh *m, int error)
         peers, peers * m->config->shards, (unsigned long long)limit.rlim_cur);
 }
 
-/* ---- connecting to nodes of lower rank ------------------------------------------------------- */
+/* ---- connecting to nodes of lower rank, or one that joins ------------------------------------ */
 
 static void try_later(struct contact *k, int error, uint64_t now_ns)
 {
@@ -241,11 +245,10 @@ static int take_answer(struct mesh *m, struct contact *k, uint64_t now_ns)
 {
     const struct mesh_config *c = m->config;
     const struct mesh_hello *a = &k->message;
-    bool fits = a->cluster == c->cluster && a->rank == k->peer && a->shard == k->shard;
     bool is_other = a->version != MESH_VERSION || a->status == MESH_OTHER_VERSION;
+    bool fits = !is_other && a->cluster == c->cluster && a->rank == k->peer && a->shard == k->shard;
     /* Where there is a secret, who has proved nothing may be anybody. */
     if ((is_other || a->status == MESH_MISFIT) && !has_secret(m)) return refused(m, k);
-    if (is_other) fits = false;
     if (a->status == MESH_CHALLENGE && fits && k->phase == HEARING)
         return meet_challenge(m, k, now_ns);
     bool is_unproven = has_secret(m) && (k->phase != PROVING || !has_proved(m, k, SECRET_CALLEE));
@@ -282,8 +285,8 @@ static enum mesh_status judge(const struct mesh *m, const struct mesh_hello *hel
     const struct mesh_config *c = m->config;
     if (hello->version != MESH_VERSION) return MESH_OTHER_VERSION;
     if (hello->cluster != c->cluster) return MESH_OTHER_CLUSTER;
-    if (hello->status != MESH_ACCEPTED || hello->rank <= c->rank || hello->rank >= c->size ||
-        hello->shard >= c->shards)
+    if (hello->status != MESH_ACCEPTED || hello->rank >= c->size || hello->shard >= c->shards ||
+        side_of(c, hello->rank) != MESH_THEY_DO)
         return MESH_MISFIT;
     int known_fd = *place_of(m, hello->rank, hello->shard);
     return known_fd >= 0 && !has_ended(known_fd) ? MESH_DUPLICATE : MESH_ACCEPTED;
@@ -370,7 +373,7 @@ static void limit_unauthenticated(struct mesh *m)
     struct unauthenticated s = {.count = 0};
     for (unsigned i = m->unauthenticated_count; i-- > 0;)
         unauthenticated_add(&s, &m->unauthenticated[i], m->unauthenticated[i].phase == PROVING);
-    const struct contact *k = unauthenticated_first_to_go(&s, m->expected);
+    const struct contact *k = unauthenticated_first_to_go(&s, m->missing);
     if (k) drop_unauthenticated(m, (unsigned)(k - m->unauthenticated));
 }
 
@@ -424,7 +427,7 @@ static int accept_all(struct mesh *m, uint64_t now_ns)
 static unsigned missing_of(const struct mesh *m, unsigned peer)
 {
     unsigned missing = 0;
-    if (peer == m->config->rank) return 0;
+    if (side_of(m->config, peer) == MESH_NOBODY) return 0;
     for (unsigned s = 0; s < m->config->shards; s++) missing += *place_of(m, peer, s) < 0;
     return missing;
 }
@@ -462,7 +465,8 @@ static void describe_missing(const struct mesh *m, uint64_t now_ns, char sentenc
         snprintf(others, sizeof others, "; %u more %s missing", nodes - 1,
                  nodes == 2 ? "is" : "are");
     snprintf(sentence, SENTENCE_BYTES, "node %u (%s) has not %s after %g s%s%s", first,
-             c->address[first], first < c->rank ? "accepted our links" : "connected its links",
+             c->address[first],
+             side_of(c, first) == MESH_WE_DO ? "accepted our links" : "connected its links",
              tenths * 0.1, trouble_with(m, first, trouble, sizeof trouble), others);
 }
 
@@ -553,19 +557,19 @@ static int connect_all(struct mesh *m)
 
 static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
 {
+    size_t all = (size_t)c->size * c->shards, others = all + UNAUTHENTICATED_MAX;
     *m = (struct mesh){.config = c, .start_ns = time_now_ns(), .fd = fd};
     m->report_ns = c->report_ns ? m->start_ns + c->report_ns : UINT64_MAX;
-    m->missing = (c->size - 1) * c->shards;
-    m->ours_count = c->rank * c->shards;
-    m->expected = (c->size - 1 - c->rank) * c->shards;
-    m->ours = calloc((size_t)m->ours_count + 1, sizeof *m->ours);
-    size_t others = (size_t)m->expected + UNAUTHENTICATED_MAX;
+    m->ours = calloc(all, sizeof *m->ours);
     m->unauthenticated = calloc(others, sizeof *m->unauthenticated);
-    m->polled = calloc(1 + m->ours_count + others, sizeof *m->polled);
+    m->polled = calloc(1 + all + others, sizeof *m->polled);
     if (!m->ours || !m->unauthenticated || !m->polled)
-        return error_set(-ENOMEM, "no memory for %u links", m->missing);
-    for (unsigned i = 0; i < m->ours_count; i++)
-        m->ours[i] = (struct contact){.fd = -1, .peer = i / c->shards, .shard = i % c->shards};
+        return error_set(-ENOMEM, "no memory for %zu links", all);
+    for (unsigned peer = 0; peer < c->size; peer++) {
+        for (unsigned shard = 0; shard < c->shards && side_of(c, peer) == MESH_WE_DO; shard++)
+            m->ours[m->ours_count++] = (struct contact){.fd = -1, .peer = peer, .shard = shard};
+        m->missing += side_of(c, peer) == MESH_NOBODY ? 0 : c->shards;
+    }
     return 0;
 }
 
@@ -585,7 +589,7 @@ int mesh_connect(const struct mesh_config *c, int *fd)
     /* Two a shard are for its ring. Those with room enough would wait for who has none. */
     if (!rc && !descriptors_suffice(m.missing + 2 * c->shards)) rc = out_of_descriptors(&m, EMFILE);
     if (!rc) rc = connect_all(&m);
-    forked_end(c->listener);
+    if (c->listener >= 0) forked_end(c->listener);
     close_contacts(&m);
     free(m.ours);
     free(m.unauthenticated);

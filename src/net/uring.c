@@ -25,8 +25,8 @@ enum { WAKE_UP = 1 };
 struct uring {
     struct io_uring ring;
     struct links links;
-    struct link **link;
-    unsigned count;
+    struct link **link; /* [count] */
+    unsigned count, capacity;
     unsigned under_way; /* operations that the kernel has, or will have when submitted */
     unsigned flags;     /* IORING_SETUP_* */
     pid_t thread;       /* 0: not started */
@@ -143,7 +143,8 @@ int uring_init(struct uring **out, const struct uring_config *c)
     if (c->is_shm && !shm_place(u->links.place)) *u->links.place = '\0';
     u->links.membership = c->membership;
     u->rank = c->rank;
-    u->link = calloc(c->nodes, sizeof(struct link *));
+    u->capacity = c->nodes;
+    u->link = calloc(u->capacity, sizeof(struct link *));
     int rc = u->link ? 0 : error_set(-ENOMEM, "no memory for %u links", c->nodes);
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
     if (!rc && u->wake_fd < 0) rc = refused(errno);
@@ -165,13 +166,36 @@ int uring_init(struct uring **out, const struct uring_config *c)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
+static void begin_link(const struct uring *u, struct link *l, uint64_t now_ns)
+{
+    l->heard_ns = l->spoke_ns = now_ns;
+    link_is_ready(l);
+    if (l->peer > u->rank) link_ask_shm(l);
+}
+
+/* Those that were dropped keep their places: operations of theirs may be under way. */
+static bool has_place(struct uring *u)
+{
+    if (u->count < u->capacity) return true;
+    struct link **larger = realloc(u->link, 2 * u->capacity * sizeof(struct link *));
+    if (!larger) return false;
+    u->link = larger;
+    u->capacity *= 2;
+    return true;
+}
+
 int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 {
-    INVARIANT(!u->thread && peer < u->links.nodes && u->count < u->links.nodes,
+    INVARIANT((!u->thread || u->thread == gettid()) && peer < u->links.nodes,
               "a link is added out of place");
-    *out = link_new(&u->links, peer, fd);
-    if (!*out) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
-    u->link[u->count++] = *out;
+    struct link *l = has_place(u) ? link_new(&u->links, peer, fd) : NULL;
+    if (!l) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
+    for (unsigned i = 0; i < u->count; i++)
+        if (u->link[i]->peer == peer) l->stats = u->link[i]->stats;
+    *out = u->link[u->count++] = l;
+    if (!u->thread) return 0;
+    begin_link(u, l, u->links.now_ns);
+    u->tick_ns = u->links.now_ns;
     return 0;
 }
 
@@ -269,8 +293,8 @@ static void complete(struct uring *u, const struct io_uring_cqe *done)
         /* Not before: whoever handles a frame may submit, and still uses the buffer. */
         link_received(l, done->res, done->flags & IORING_CQE_F_SOCK_NONEMPTY);
         l->receiving = false;
-        if (l->is_dropped) link_drop(l);
     }
+    if (l->is_dropped) link_drop(l);
 }
 
 /* Handles as many completions as there are now; new ones wait for the next call. The place of each
@@ -467,11 +491,7 @@ int uring_start(struct uring *u, uint64_t now_ns)
     int rc = enable_ring(u);
     if (rc) return rc;
     u->thread = gettid();
-    for (unsigned i = 0; i < u->count; i++) {
-        u->link[i]->heard_ns = u->link[i]->spoke_ns = now_ns;
-        link_is_ready(u->link[i]);
-        if (u->link[i]->peer > u->rank) link_ask_shm(u->link[i]);
-    }
+    for (unsigned i = 0; i < u->count; i++) begin_link(u, u->link[i], now_ns);
     u->tick_ns = now_ns;
     uring_tick(u, now_ns);
     uring_submit(u);

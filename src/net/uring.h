@@ -7,7 +7,7 @@
  *
  * Callers   from uring_start on the reactor's thread alone, but for what does without the ring
  *           while that sleeps, and uring_wake; uring_fini, too, on another if that has ended
- * Memory    the ring, a pool of send buffers (link.h), the links
+ * Memory    the ring, a pool of send buffers (link.h), the links; of each that was dropped 2 KiB
  * Waiting   uring_sleep; uring_stop for operations under way in the kernel, which end with their
  *           connections
  * Life      uring_init, uring_add_link for every peer, uring_start, any number of uring_poll /
@@ -45,8 +45,9 @@ int uring_check(unsigned nodes, unsigned rings);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
 
-/* Takes over a connected, authenticated TCP socket (tcp.h). Returns 0, or -ENOMEM: then the
- * descriptor still belongs to the caller. */
+/* Takes over a connected, authenticated TCP socket (tcp.h): before the start; or later on the ring's
+ * thread, but not within uring_poll, after an earlier link to that peer was dropped. Returns 0, or
+ * -ENOMEM: then the descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 
 /* Its peer is no member any more: ends the connection, and what was received and not yet handled is

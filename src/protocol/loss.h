@@ -26,6 +26,7 @@ struct offer {
 
 struct losses {
     struct change change; /* the last one */
+    uint32_t repaired;    /* the last one whose repair is over; atomic */
     unsigned phase;
     bool *is_member;  /* [nodes] */
     uint16_t *member; /* [members] ascending */

@@ -53,11 +53,12 @@ static bool may_be_orphan(const struct shard *s, unsigned owner)
     return owner == loss_gone(s->losses) || owner == s->rank;
 }
 
+/* One of zeros that nobody has written has less than any save. */
 static void offer(struct shard *s, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);
     unsigned home = loss_home(s, ref);
-    if (!r || !may_be_orphan(s, r->owner)) return;
+    if (!r || !may_be_orphan(s, r->owner) || !row_word_is_written(ref, row_word(ref))) return;
     if (home == s->rank) {
         loss_offer(s, &(struct offer){ref.index, r->term, r->version, s->rank});
         return;
@@ -298,6 +299,7 @@ static void end(struct shard *s)
     }
     if (l->change.node == s->rank) clocks_joined(s);
     saves_repaired(s);
+    __atomic_store_n(&l->repaired, l->change.number, __ATOMIC_RELEASE);
 }
 
 /* ---- we leave ---- */
@@ -378,6 +380,11 @@ void repair_begin(struct shard *s, struct change change)
     each_partition(s, claim_held);
     say_phase(s);
     repair_turn(s);
+}
+
+uint32_t repair_last(const struct shard *s)
+{
+    return s->losses ? __atomic_load_n(&s->losses->repaired, __ATOMIC_ACQUIRE) : 0;
 }
 
 bool repair_is_over(const struct shard *s)

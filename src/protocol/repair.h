@@ -34,6 +34,8 @@
  * before this returns. */
 void repair_begin(struct shard *, struct change);
 bool repair_is_over(const struct shard *); /* no repair is under way */
+/* The number of the last one that is over, though its rows may not be saved anew; 0: none. Any thread. */
+uint32_t repair_last(const struct shard *);
 
 /* A turn meanwhile: goes on as far as what peers have said allows. */
 void repair_turn(struct shard *);

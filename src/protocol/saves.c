@@ -268,10 +268,12 @@ const char *saves_heard(struct shard *s, const struct arrival *a)
 
 /* ---- a node was lost ---- */
 
+/* The lost node may have given it on, and will not say that it is saved. */
 static void hand_over(struct shard *s, const struct given *g)
 {
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
+    if (row_ref_home(ref) == s->rank) forget(s, s->losses->change.node, g);
     if (!is_kept(s, g) || home == s->rank) return;
     float *values =
         say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);

@@ -42,6 +42,13 @@ void cables_need(void)
     remove_old();
 }
 
+bool cables_can(void)
+{
+    return geteuid() == 0 && run("ip -V > /dev/null") == 0 &&
+           run("ip netns add locus-%d-can", (int)getpid()) == 0 &&
+           run("ip netns del locus-%d-can", (int)getpid()) == 0;
+}
+
 void cables_lay(struct cables *c, int hosts)
 {
     static int number;

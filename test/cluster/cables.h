@@ -23,6 +23,7 @@ struct cables {
 };
 
 void cables_need(void);
+bool cables_can(void); /* for who does something else instead */
 void cables_lay(struct cables *, int hosts);
 void cables_remove(struct cables *);
 /* Valid until the next call. */

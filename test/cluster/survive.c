@@ -5,7 +5,7 @@
  *
  * Nodes are processes in the role `survive_node`. In memory that they share each counts the pushes
  * that it has begun, a row. After each quiesce the rows must have as much, before the loss and, but
- * for what was missing after it, from then on; and no more at any time. Rows that the lost node
+ * for what was missing after it, from then on. Rows that the lost node
  * neither has nor touches lack nothing.
  */
 #include "cables.h"
@@ -22,8 +22,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { NODES_MAX = 4, WORKERS = 2, KEYS = 600, LENGTH = 12, CALL = 20, STEPS = 60, FLIGHTS = 4 };
-enum { FEW = KEYS / 10, CLOCKS = 1000000, NOT_HERE = -1 };
+enum { NODES_MAX = 8, WORKERS = 2, KEYS = 600, LENGTH = 12, CALL = 20, STEPS = 60, FLIGHTS = 4 };
+enum { FEW = KEYS / 10, CLOCKS = 1000000, NOT_HERE = -1, STALENESS = 10 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
 /* Where nobody is stopped: whoever ends is noticed by its connections. */
@@ -37,7 +37,9 @@ struct shared {
     /* atomic: before the loss a node that is not to be lost has had it while all rested */
     int is_at_another[KEYS];
     int must_end; /* atomic */
-    bool is_tcp_only;
+    unsigned seed;
+    /* two are lost so soon one after the other that the job may end; it has a bound on its clocks */
+    bool is_tcp_only, may_end, has_bound;
     /* in which the lost node ends while all others quiesce; 0: at any time */
     int last_phase, quiescing;      /* atomic: workers of others that do */
     char folder[FOLDER_PATH_BYTES]; /* of checkpoints; "": none */
@@ -88,7 +90,7 @@ static void check_call(const struct seat *s, const char *call, int rc)
 {
     const struct node *n = s->team->shared;
     if (rc == 0) return;
-    if (is_lost(n, s->rank) && rc == -ECONNRESET) {
+    if ((is_lost(n, s->rank) || n->shared->may_end) && rc == -ECONNRESET) {
         parent_tell("closed");
         _exit(0);
     }
@@ -137,6 +139,7 @@ static void work(struct seat *s)
             check_whole(rows, count);
         }
         locus_advance_clock(s->worker);
+        if (n->shared->has_bound && kind == 5) WORKS(locus_bound(s->worker, STALENESS));
     }
     WORKS(locus_wait_all(s->worker));
 }
@@ -175,14 +178,17 @@ static int check_rows(struct seat *s, int phase)
             for (int rank = 0; rank < s->team->nodes; rank++)
                 begun += __atomic_load_n(&n->shared->begun[rank][key], __ATOMIC_SEQ_CST);
             int missing = begun - (int)rows[i * LENGTH];
-            if (missing < 0 || (missing != n->missing[key] && is_settled(n, phase)) ||
+            /* what the lost node had done, and did not answer, may be done twice */
+            bool may_be_twice = !is_safe(n, (locus_key)key);
+            if ((missing < 0 && !may_be_twice) ||
+                (missing != n->missing[key] && is_settled(n, phase)) ||
                 (missing > 0 && is_safe(n, (locus_key)key)))
                 test_fail(__FILE__, __LINE__, "node %d, phase %d: row %d lacks %d of %d, before %d",
                           s->rank, phase, key, missing, begun, n->missing[key]);
             if (n->shared->last_phase && here[key] != NOT_HERE)
                 CHECK_EQ(here[key], (int)rows[i * LENGTH]);
             n->missing[key] = missing;
-            lacking += missing > 0;
+            lacking += missing != 0;
         }
     }
     return lacking;
@@ -271,6 +277,7 @@ static void live(struct seat *s)
 static void begin(struct seat *s)
 {
     const struct node *n = s->team->shared;
+    s->seed += n->shared->seed;
     for (locus_key key = 0; key < FEW; key++)
         if (may_touch(n, key)) WORKS(locus_intent(s->worker, &key, 1, 0, CLOCKS));
     WORKS(locus_barrier(s->worker));
@@ -340,7 +347,8 @@ struct scenario {
     unsigned lost;
     double when_s; /* after all are ready */
     int last_phase;
-    bool saves, is_tcp_only;
+    unsigned seed;
+    bool saves, is_tcp_only, has_bound, is_together; /* all that are lost are so at once */
     /* filled in */
     struct child child[NODES_MAX];
     struct shared *shared;
@@ -367,6 +375,9 @@ static void start(struct scenario *s)
     CHECK(s->shared != MAP_FAILED);
     s->shared->last_phase = s->last_phase;
     s->shared->is_tcp_only = s->is_tcp_only;
+    s->shared->seed = s->seed;
+    s->shared->has_bound = s->has_bound;
+    s->shared->may_end = s->is_together;
     if (s->saves) folder_new(s->shared->folder);
     if (is_cut) cables_lay(&s->cables, s->nodes);
     for (int i = 0; i < s->nodes; i++)
@@ -385,12 +396,14 @@ static void end_node(struct scenario *s, int rank)
     if (s->end == END_KILLED) child_signal(&s->child[rank], SIGKILL);
 }
 
-/* Until so many nodes, and no more, have met, and then for some phases. */
-static void await_phases(struct scenario *s, int nodes)
+/* Until so many nodes, and no more, have met, and then for some phases. False: the job has ended, as
+ * it may. */
+static bool await_phases(struct scenario *s, int nodes)
 {
     int phase, met, lacking, since = 0;
     while (since < 4) {
         const char *line = child_hear(&s->child[0]);
+        if (s->is_together && strcmp(line, "closed") == 0) return false;
         if (sscanf(line, "phase %d %d %d", &phase, &met, &lacking) != 3)
             test_fail(__FILE__, __LINE__, "node 0 says: %s", line);
         CHECK(met >= nodes);
@@ -398,14 +411,16 @@ static void await_phases(struct scenario *s, int nodes)
         if (s->last_phase) CHECK((met == nodes) == (phase >= s->last_phase));
     }
     printf("%d nodes go on: in phase %d %d rows lack something\n", nodes, phase, lacking);
+    return true;
 }
 
-static void finish(struct scenario *s)
+/* Node 0 has said that it has closed if `has_ended`. */
+static void finish(struct scenario *s, bool has_ended)
 {
     const char *line;
     __atomic_store_n(&s->shared->must_end, 1, __ATOMIC_SEQ_CST);
-    while (strncmp(line = child_hear(&s->child[0]), "phase", 5) == 0) continue;
-    CHECK_STR(line, "closed");
+    while (!has_ended && strncmp(line = child_hear(&s->child[0]), "phase", 5) == 0) continue;
+    if (!has_ended) CHECK_STR(line, "closed");
     for (int i = 1; i < s->nodes; i++)
         if (!loses(s, i)) child_expect(&s->child[i], "closed");
     for (int i = 0; i < s->nodes; i++) {
@@ -428,14 +443,17 @@ static void finish(struct scenario *s)
 static void lose(struct scenario *s)
 {
     int left = s->nodes;
+    bool goes_on = true;
     start(s);
     for (int rank = s->nodes - 1; rank > 0; rank--) {
         if (!loses(s, rank)) continue;
         sleep_s(s->when_s);
         if (!s->last_phase) end_node(s, rank);
-        await_phases(s, --left);
+        left--;
+        if (!s->is_together) await_phases(s, left);
     }
-    finish(s);
+    if (s->is_together) goes_on = await_phases(s, left);
+    finish(s, !goes_on);
 }
 
 /* In several clusters at once: they wait, mostly. */
@@ -448,23 +466,65 @@ static void lose_last(struct scenario *s, int count)
     }
     for (int i = 0; i < count; i++) end_node(&s[i], 2);
     for (int i = 0; i < count; i++) await_phases(&s[i], 2);
-    for (int i = 0; i < count; i++) finish(&s[i]);
+    for (int i = 0; i < count; i++) finish(&s[i], false);
 }
 
 static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE, LOCUS_REPLICATE};
 
-TEST(survive, node_is_killed_at_any_moment)
+static unsigned draw_below(unsigned *seed, unsigned bound)
 {
-    unsigned seed = (unsigned)getpid();
+    return (unsigned)rand_r(seed) % bound;
+}
+
+static struct scenario draw_scenario(unsigned seed, unsigned nodes_max)
+{
+    struct scenario s = {.seed = seed, .nodes = 2 + (int)draw_below(&seed, nodes_max - 1)};
+    s.technique = techniques[draw_below(&seed, 3)];
+    s.lost = 1u << (1 + draw_below(&seed, (unsigned)s.nodes - 1));
+    s.when_s = draw_below(&seed, 1000) * 4e-4;
+    s.is_tcp_only = draw_below(&seed, 2);
+    return s;
+}
+
+/* In any way, of which some take as long as a time-out; also two, and so soon that the job may end. */
+static struct scenario draw_any(unsigned seed)
+{
+    struct scenario s =
+        draw_scenario(seed, sysconf(_SC_NPROCESSORS_ONLN) < NODES_MAX ? 5 : NODES_MAX);
+    unsigned way = draw_below(&seed, 32),
+             more = 1u << (1 + draw_below(&seed, (unsigned)s.nodes - 1));
+    s.saves = draw_below(&seed, 3) == 0;
+    s.has_bound = draw_below(&seed, 2);
+    if (s.nodes > 3 && draw_below(&seed, 4) == 0) s.lost |= more;
+    s.is_together = s.lost & (s.lost - 1) && draw_below(&seed, 2);
+    if (s.is_together) s.when_s = draw_below(&seed, 100) * 1e-3 * draw_below(&seed, 2);
+    if (way == 0) s.end = END_STOPPED;
+    if (way == 1 && cables_can()) s.end = END_CUT_OFF;
+    if (way == 2 && cables_can()) s.end = END_APART;
+    if (way > 26 && !(s.lost & (s.lost - 1))) s.last_phase = 1 + (int)draw_below(&seed, 4);
+    return s;
+}
+
+static void tell(const struct scenario *s)
+{
+    static const char *const ends[] = {"killed", "stopped", "cut off", "apart"};
+    printf("seed %u: %d nodes, technique %d, of %#x %s after %g s%s, phase %d%s%s%s\n", s->seed,
+           s->nodes, (int)s->technique, s->lost, ends[s->end], s->when_s,
+           s->is_together ? " at once" : "", s->last_phase, s->saves ? ", with checkpoints" : "",
+           s->is_tcp_only ? ", tcp" : "", s->has_bound ? ", with a bound" : "");
+    fflush(stdout);
+}
+
+/* LOCUS_TEST_SEED is one that a soak has told. */
+TEST(survive, nodes_are_lost_at_any_moment_and_in_any_way)
+{
+    const char *given = getenv("LOCUS_TEST_SEED");
+    unsigned first = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)getpid() * 1000u;
     double end = now_s() + test_seconds() / 2.0;
-    printf("seed %u\n", seed);
-    for (int i = 0; i < 3 || now_s() < end; i++) {
-        int nodes = 2 + (int)((unsigned)rand_r(&seed) % 3);
-        struct scenario s = {.nodes = nodes,
-                             .technique = techniques[i % 3],
-                             .lost = 1u << (1 + (unsigned)rand_r(&seed) % ((unsigned)nodes - 1)),
-                             .when_s = (double)(rand_r(&seed) % 1000) * 4e-4,
-                             .is_tcp_only = rand_r(&seed) % 2};
+    unsigned plain = given ? 0 : 3;
+    for (unsigned i = 0; i < (given ? 1 : plain) || (now_s() < end && !given); i++) {
+        struct scenario s = i < plain ? draw_scenario(first + i, 4) : draw_any(first + i);
+        tell(&s);
         lose(&s);
     }
 }

@@ -208,7 +208,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char address[SIZE][ADDRESS_MAX] = {"", "", "127.0.0.1:1"};
     int fd[SIZE * SHARDS];
     pthread_t answering;
-    struct mesh_config c = {.cluster = CLUSTER, .rank = RANK, .size = SIZE, .shards = SHARDS};
+    unsigned char side[SIZE];
+    for (int i = 0; i < SIZE; i++)
+        side[i] = i == RANK ? MESH_NOBODY : i < RANK ? MESH_WE_DO : MESH_THEY_DO;
+    struct mesh_config c = {
+        .cluster = CLUSTER, .rank = RANK, .size = SIZE, .shards = SHARDS, .side = side};
     c.address = (const char(*)[ADDRESS_MAX])address;
     if (!secret.is_known) MUST(secret_from_text(&secret, "the secret", "a secret", 8) == 0);
     MUST(address_listen(&(struct address_place){.listen = "127.0.0.1"}, &c.listener,

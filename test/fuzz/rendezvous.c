@@ -50,6 +50,12 @@ static void ignore_view(void *context, const struct change *change, const char *
     MUST(change->number > 0 && change->node > 0 && change->node < SIZE);
 }
 
+static void ignore_joining(void *context, uint64_t id, unsigned rank, const char *address)
+{
+    (void)context, (void)id, (void)address;
+    MUST(rank > 0 && rank < SIZE);
+}
+
 static void ignore_loss(void *context, int rank, const char *reason)
 {
     (void)context, (void)reason;
@@ -71,6 +77,7 @@ static struct rendezvous_config config_of(bool has_secret, int rank)
                                                .survives = !has_secret},
                                       .secret = has_secret ? &secret : NULL,
                                       .view = ignore_view,
+                                      .joining = ignore_joining,
                                       .lost = ignore_loss,
                                       .data_address = "127.0.0.1:4711"};
 }
@@ -204,12 +211,13 @@ static void send_any(struct others *c, int peer)
 /* What a member says. */
 static void send_sound(struct others *c, int peer)
 {
-    static const enum message_type types[] = {MESSAGE_BARRIER, MESSAGE_ABSENT,   MESSAGE_LEAVE,
-                                              MESSAGE_REPORT,  MESSAGE_REPAIRED, MESSAGE_HEARTBEAT};
+    static const enum message_type types[] = {MESSAGE_BARRIER,  MESSAGE_ABSENT,   MESSAGE_LEAVE,
+                                              MESSAGE_REPORT,   MESSAGE_REPAIRED, MESSAGE_HEARTBEAT,
+                                              MESSAGE_CONNECTED};
     enum message_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
     struct message *m = message_new(type);
     if (type == MESSAGE_BARRIER) {
-        unsigned flags = input_below(&c->in, 5);
+        unsigned flags = input_below(&c->in, 9);
         struct word word = {.rc = -(int)input_below(&c->in, 3), .number = {1, 2}};
         if (!input_below(&c->in, 2)) snprintf(word.text, sizeof word.text, "a word");
         word.count = input_below(&c->in, 4) ? 0 : 2;
@@ -221,6 +229,8 @@ static void send_sound(struct others *c, int peer)
     if (type == MESSAGE_REPAIRED) message_put_u32(m, input_below(&c->in, SIZE));
     if (type == MESSAGE_REPORT) message_put_u32(m, input_below(&c->in, SIZE));
     if (type == MESSAGE_REPORT) message_put_text(m, "closed the connection");
+    if (type == MESSAGE_CONNECTED) message_put_u64(m, input_byte(&c->in)); /* a wild guess */
+    if (type == MESSAGE_CONNECTED) message_put_text(m, input_below(&c->in, 2) ? "cannot" : "");
     send_changed(&c->in, peer, message_done(m));
 }
 
@@ -333,16 +343,23 @@ static void put_start(struct others *z, struct message *m)
         message_put_text(m, "127.0.0.1:4711");
         message_put_u32(m, 1);
     }
+    unsigned changes = input_rarely(&z->in, 4) ? input_below(&z->in, 4) : 0;
+    message_put_u32(m, changes);
+    while (changes-- > 0) {
+        message_put_u32(m, input_below(&z->in, CHANGE_KINDS + 1));
+        message_put_u32(m, input_below(&z->in, SIZE + 1));
+    }
 }
 
 static enum message_type choose_type(struct others *z)
 {
-    static const enum message_type types[] = {
-        MESSAGE_CHALLENGE, MESSAGE_WELCOME, MESSAGE_START,   MESSAGE_RELEASE, MESSAGE_LEFT,
-        MESSAGE_LOST,      MESSAGE_WAITING, MESSAGE_REFUSED, MESSAGE_AGAIN,   MESSAGE_VIEW};
+    static const enum message_type types[] = {MESSAGE_CHALLENGE, MESSAGE_WELCOME, MESSAGE_START,
+                                              MESSAGE_RELEASE,   MESSAGE_LEFT,    MESSAGE_LOST,
+                                              MESSAGE_WAITING,   MESSAGE_REFUSED, MESSAGE_AGAIN,
+                                              MESSAGE_VIEW,      MESSAGE_JOINING};
     unsigned what = input_below(&z->in, 16);
     if (what < sizeof types / sizeof *types) return types[what];
-    return (enum message_type)input_below(&z->in, MESSAGE_REPAIRED + 1);
+    return (enum message_type)input_below(&z->in, MESSAGE_CONNECTED + 1);
 }
 
 static struct message *make_message(struct others *z, enum message_type type)
@@ -365,9 +382,15 @@ static struct message *make_message(struct others *z, enum message_type type)
         if (type == MESSAGE_REFUSED && input_below(&z->in, 4)) put_proof(z, m, nonce, true);
         break;
     case MESSAGE_VIEW:
-        message_put_u32(m, 1 + input_below(&z->in, 2));
+        message_put_u32(m, 1 + input_below(&z->in, 3));
+        message_put_u32(m, input_below(&z->in, CHANGE_KINDS + 1));
         message_put_u32(m, input_below(&z->in, SIZE + 1));
         message_put_text(m, "is a sentence");
+        break;
+    case MESSAGE_JOINING:
+        message_put_u64(m, input_byte(&z->in));
+        message_put_u32(m, input_below(&z->in, SIZE + 1));
+        message_put_text(m, input_below(&z->in, 2) ? "127.0.0.1:4711" : "");
         break;
     case MESSAGE_WAITING:
     case MESSAGE_AGAIN: message_put_text(m, "waits"); break;

@@ -59,6 +59,14 @@ class Surroundings(Doctor):
             ("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", "launcher",
              "SLURM_JOB_ID is not: set LOCUS_RENDEZVOUS"))
 
+    def test_surviving_losses(self):
+        ended = self.doctor("LOCUS_SURVIVES=1 LOCUS_PEER_TIMEOUT=3", status=0)  # and two nodes that would are tried
+        self.assertRegex(ended.out, r"\nok +survives .* silent after 3 s \(LOCUS_PEER_TIMEOUT\)\n")
+        self.assertNotIn("survives", self.doctor("LOCUS_SURVIVES=0").out)
+        self.names(("LOCUS_SURVIVES=yes", "survives", 'LOCUS_SURVIVES is "yes": must be 0 to 1'))
+        self.warns((f"LOCUS_SURVIVES=1 TORCHELASTIC_RUN_ID=1 RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=7000", "survives",
+                    "torchrun ends all nodes when one fails"))
+
     def test_addresses(self):
         local = "LOCUS_SECRET=s LOCUS_LISTEN=127.0.0.1"
         self.names(

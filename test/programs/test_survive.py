@@ -1,6 +1,7 @@
 """`locus run --survives`: a node is killed, the others train on and end well, and all who look see that it was lost."""
 import json
 import os
+import re
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
@@ -39,6 +40,46 @@ class Programs(support.TestCase):
             self.assertEqual(ended.out, "1\n1\n")
             self.assertIn("node 1 failed with status 1; the others go on", ended.err)
 
+    def test_lost_node_alone_is_started_again(self):
+        job = self.start(f"cd {self.folder()} && {RUN} -n 3 --restarts 3 -- sh -c '"
+                         "echo $LOCUS_RANK ${LOCUS_RESTART:-0} ${LOCUS_LOST:+lost} $LOCUS_SECRET $LOCUS_RENDEZVOUS; "
+                         "test $LOCUS_RANK$LOCUS_RESTART != 1 || exit 4; test $LOCUS_RANK$LOCUS_RESTART != 11 || exit 5; "
+                         "test $LOCUS_RANK != 1 || touch came; until test -e came; do sleep 0.1; done'")
+        self.assertEqual(job.wait(), 0, job)
+        self.assertEqual(sorted(line.rsplit(" ", 2)[0] for line in job.out.splitlines()),
+                         ["0 0", "1 0", "1 1 lost", "1 2 lost", "2 0"])
+        self.assertEqual(len({tuple(line.rsplit(" ", 2)[1:]) for line in job.out.splitlines()}), 1)  # secret and rendezvous
+        self.assertEqual(job.err.splitlines(), [f"locus run: {line}" for line in (
+            "node 1 failed with status 4; the others go on", "restart 1 of 3, of node 1 alone, begins in 0.5 s",
+            "node 1 failed with status 5; the others go on", "restart 2 of 3, of node 1 alone, begins in 1.0 s")])
+        self.assertEqual(job.left(HANG_S), 0)
+
+    def test_node_that_never_comes_back_ends_nobody(self):
+        """Restarts are counted over all: no more than one is left for the loss of rank 0."""
+        job = self.start(f"cd {self.folder()} && {RUN} -n 2 --restarts 2 -- sh -c 'echo run $LOCUS_RANK; "
+                         "test $LOCUS_RANK != 1 || exit 4; until test -e told; do sleep 0.1; done; exit 7'")
+        job.await_text("node 1 failed with status 4; the others go on", 3, stream="err")
+        self.assertEqual(job.err.count("of node 1 alone, begins in "), 2)
+        self.must(f"touch /proc/{job.pid}/cwd/told")
+        self.assertEqual(job.wait(), 7, job)
+        self.assertEqual([job.out.count(f"run {rank}\n") for rank in (0, 1)], [1, 3])
+        self.assertEqual(job.left(HANG_S), 0)
+
+    def test_loss_of_rank_0_starts_all_again(self):
+        job = self.start(f"{RUN} -n 2 --restarts 2 -- sh -c 'echo run $LOCUS_RANK; "
+                         "test $LOCUS_RANK != 0 || exit ${LOCUS_RESTART:-9}; sleep 60'")
+        self.assertEqual(job.wait(), 2, job)
+        self.assertEqual([job.out.count(f"run {rank}\n") for rank in (0, 1)], [3, 3])
+        self.contains(job.err, "node 0 failed with status 9; ending the others", "restart 2 of 2, with 2 nodes")
+
+    def test_node_that_is_to_be_started_again_is_not_when_all_are_ended(self):
+        job = self.start(f"exec {RUN} -n 2 --restarts 9 -- sh -c 'test $LOCUS_RANK = 0 || exit 4; sleep 60'")
+        job.await_text("restart 3 of 9, of node 1 alone", stream="err")
+        job.send(SIGTERM)
+        self.assertEqual(job.wait(), 128 + SIGTERM, job)
+        self.assertNotIn("restart 4", job.err)
+        self.assertEqual(job.left(HANG_S), 0)
+
     def test_is_refused_with_a_technique_that_cannot(self):
         self.refuses(f"{RUN} -n 2 -- {MEMBER} --technique static", 1, "survives is 1, and technique LOCUS_STATIC")
         self.refuses(f"LOCUS_SURVIVES=yes {LOCUS} run -n 1 -- {MEMBER}", 1, 'LOCUS_SURVIVES is "yes": must be 0 to 1')
@@ -66,12 +107,14 @@ class Training(support.TestCase):
         self.assertIn("\n2 of 3 nodes are members: 1 lost, 0 left, 0 joined\n", ended.out)
         shown = self.must(f"{LOCUS} top --json --interval 0.1 127.0.0.1:{port}").splitlines()
         self.assertEqual([(row["rank"], row["members"], row["lost_nodes"]) for row in map(json.loads, shown)], [(0, 2, 1), (1, 2, 1)])
-        self.contains(self.must(f"curl -s http://127.0.0.1:{port}/metrics"), "\nlocus_members 2\n",
+        metrics, manual = self.must(f"curl -s http://127.0.0.1:{port}/metrics"), (support.ROOT / "docs/reference/metrics.md").read_text()
+        self.contains(manual, *(f"`{name}`" for name in re.findall("# TYPE ([^ ]+)", metrics)))
+        self.contains(metrics, "\nlocus_members 2\n",
                       '\nlocus_member_changes_total{change="lost"} 1\n', '\nlocus_lost_rows_total{from="save"} ')
         job.send(SIGTERM)
         self.assertEqual(job.wait(), 128 + SIGTERM, job)
         self.must(f"{REPORT} {at}/run --out {at}/page.html")
         page = Path(f"{at}/page.html").read_text()
-        self.assertRegex(page, "<p>after [0-9.]+ seconds: node 2 lost; the others went on</p>")
+        self.assertRegex(page, "<p>after [0-9.]+ [a-z]+: node 2 lost; the others went on</p>")
         self.assertGreater(page.count("<title>node 2 lost</title>"), 5)
         self.assertEqual(job.left(HANG_S), 0)

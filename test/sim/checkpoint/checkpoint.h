@@ -33,7 +33,7 @@ struct tables {
 struct shape {
     unsigned nodes, workers, shards;
     enum locus_technique technique;
-    bool acts_immediately;
+    bool acts_immediately, survives; /* the loss of a node */
 };
 
 /* ---- story.c ---- */
@@ -43,9 +43,17 @@ void story_run(uint64_t seed);
 /* What is printed of all. */
 struct counts {
     uint64_t checkpoints, restores, failed, crashes, of_the_old, of_the_new, relocations, replicas;
+    uint64_t lost, exact;   /* nodes; what was compared then to the bit */
     uint64_t changed, told; /* disks that changed a byte while it was read; rows were being set */
 };
 extern struct counts counts;
+
+void story_draw_tables(struct tables *, struct dice *);
+
+/* ---- losses.c ---- */
+
+/* Another one, of a cluster that loses a node around a checkpoint or a restore, and goes on. */
+void losses_run(uint64_t seed);
 
 /* ---- cluster.c ---- */
 
@@ -60,6 +68,7 @@ struct member {
 
 /* Opens a cluster, has `work` done by a fiber for each worker, and closes it. */
 typedef void cluster_work(struct member *);
+bool cluster_is_lost(const struct member *);
 void cluster_run(const struct tables *, const struct shape *, struct dice, cluster_work *);
 
 /* ---- faults.c ---- */

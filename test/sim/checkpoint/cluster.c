@@ -3,6 +3,8 @@
 #include "base/sync.h"
 #include "sim/protocol/platform.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +20,21 @@ struct guide {
 static struct {
     const struct tables *tables;
     cluster_work *work;
+    unsigned nodes;
     locus *node[NODES_MAX];
     struct member member[NODES_MAX * WORKERS_MAX];
     struct guide guide[NODES_MAX * WORKERS_MAX];
 } cluster;
+
+static unsigned node_of(const struct member *m)
+{
+    return m->number * cluster.nodes / m->total;
+}
+
+bool cluster_is_lost(const struct member *m)
+{
+    return cluster.nodes > 1 && platform_is_lost(node_of(m));
+}
 
 static bool has_ended(const void *guide)
 {
@@ -44,6 +57,7 @@ static void signal_intents(void *guide)
         locus_clock start = locus_current_clock(m->worker) + dice_below(&g->dice, 2);
         locus_clock end = start + 1 + dice_below(&g->dice, 2);
         int rc = locus_loader_intent(m->loader, &key, 1, start, end);
+        if (cluster_is_lost(m)) break;
         MUST(rc == 0, "worker %u: a loader's intent: %d, %s", m->number, rc, locus_error());
         for (unsigned n = dice_below(&g->dice, NAPS); n > 0 && !g->ends; n--) locus_fiber_yield();
         if (dice_below(&g->dice, 8)) locus_fiber_wait(is_wanted, g);
@@ -61,7 +75,8 @@ static void be_worker(void *member)
     int rc = locus_wait_all(m->worker);
     if (rc == 0) rc = locus_loader_close(m->loader);
     if (rc == 0) rc = locus_worker_close(m->worker);
-    MUST(rc == 0, "worker %u cannot close: %d, %s", m->number, rc, locus_error());
+    MUST(rc == 0 || cluster_is_lost(m), "worker %u cannot close: %d, %s", m->number, rc,
+         locus_error());
     platform_worker_ended();
 }
 
@@ -88,7 +103,10 @@ static void open_nodes(const struct shape *s)
     c.workers = s->workers;
     c.shards = s->shards;
     c.technique = s->technique;
-    setenv("LOCUS_LAB", s->acts_immediately ? "immediate" : "", 1);
+    char lab[40];
+    snprintf(lab, sizeof lab, "%s%s", s->survives ? "survives=1," : "",
+             s->acts_immediately ? "immediate" : "");
+    setenv("LOCUS_LAB", lab, 1);
     c.size = (int)s->nodes;
     c.rendezvous = "simulated:1";
     for (c.rank = 0; c.rank < c.size; c.rank++)
@@ -104,7 +122,9 @@ static void close_nodes(const struct shape *s)
             counts.replicas += stats.replicas_created;
             counts.relocations += stats.relocated_in;
         }
-        MUST(locus_close(cluster.node[n]) == 0, "node %u cannot close: %s", n, locus_error());
+        bool is_lost = s->nodes > 1 && platform_is_lost(n);
+        MUST(locus_close(cluster.node[n]) == (is_lost ? -ECONNRESET : 0),
+             "node %u cannot close: %s", n, locus_error());
     }
     platform_end();
 }
@@ -114,6 +134,7 @@ void cluster_run(const struct tables *t, const struct shape *s, struct dice d, c
     static const struct platform_hooks none;
     cluster.tables = t;
     cluster.work = work;
+    cluster.nodes = s->nodes;
     fibers_begin((enum fibers_policy)dice_below(&d, FIBERS_POLICIES), dice_throw(&d));
     /* A node that is alone joins nobody. */
     platform_begin(s->nodes > 1 ? s->nodes : 0, s->shards, &none, (struct dice){dice_throw(&d)});

@@ -15,9 +15,10 @@ int main(int argc, char **argv)
     printf("%" PRIu64 " seeds: %" PRIu64 " checkpoints and %" PRIu64 " restores, %" PRIu64
            " of which a fault ended; %" PRIu64 " crashes, %" PRIu64 " found the older one, %" PRIu64
            " the new one; %" PRIu64 " disks that changed while they were read, %" PRIu64
-           " of them when rows were being set; %" PRIu64 " relocations, %" PRIu64 " replicas\n",
+           " of them when rows were being set; %" PRIu64 " nodes lost, %" PRIu64
+           " comparisons then; %" PRIu64 " relocations, %" PRIu64 " replicas\n",
            seeds, counts.checkpoints, counts.restores, counts.failed, counts.crashes,
-           counts.of_the_old, counts.of_the_new, counts.changed, counts.told, counts.relocations,
-           counts.replicas);
+           counts.of_the_old, counts.of_the_new, counts.changed, counts.told, counts.lost,
+           counts.exact, counts.relocations, counts.replicas);
     return seeds_end(true);
 }

@@ -42,7 +42,7 @@ static void must_work(const struct member *m, int rc, const char *what)
 
 /* ---- rows ---- */
 
-static void draw_tables(struct tables *t, struct dice *d)
+void story_draw_tables(struct tables *t, struct dice *d)
 {
     static const char *const names[TABLES_MAX] = {"one", "two", "three"};
     *t = (struct tables){.count = 1 + dice_below(d, TABLES_MAX)};
@@ -360,7 +360,7 @@ static void draw_story(uint64_t seed)
 {
     memset(&story, 0, sizeof story);
     story.dice.state = seed * UINT64_C(0xD6E8FEB86659FD93);
-    draw_tables(&story.tables, &story.dice);
+    story_draw_tables(&story.tables, &story.dice);
     story.rounds = 1 + dice_below(&story.dice, ROUNDS_MAX);
     for (unsigned i = 0; i < story.rounds; i++) {
         story.restores[i] = dice_below(&story.dice, 3) == 0;
@@ -387,4 +387,5 @@ void story_run(uint64_t seed)
     damage_two(seed);
     for (unsigned i = 0; i < count; i++) find_on(found[i]);
     faults_end();
+    losses_run(seed);
 }

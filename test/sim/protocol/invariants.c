@@ -78,6 +78,18 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
 
+static void arrived(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
+{
+    struct content c;
+    report_arrived(shard, from, to, e);
+    if (!is_about_a_key(e) || platform_is_lost(to)) return;
+    struct key_history *k = &invariants_world.key[e->key];
+    if (e->operation == WIRE_ROW && e->term == k->term) terms_outlives(k, &k->left);
+    if (e->operation == WIRE_SAVE && e->term == k->term && e->owner == from &&
+        key_read_entry(e, &c))
+        terms_outlives(k, &c);
+}
+
 /* An answer of the lost node will not come: what it did will be asked for again. */
 static bool is_answer_to_write(unsigned to, const struct wire_entry *e)
 {
@@ -223,7 +235,7 @@ static void repaired(unsigned shard, unsigned node, bool is_first)
 struct platform_hooks invariants_hooks(void)
 {
     return (struct platform_hooks){.sent = sent,
-                                   .arrived = report_arrived,
+                                   .arrived = arrived,
                                    .returned = returned,
                                    .refused = refused,
                                    .lost = lost,

@@ -42,6 +42,9 @@ struct key_history {
     uint16_t owner[VIEWS_MAX][TERMS_MAX]; /* of every term */
     directory_word *word[PLATFORM_NODES_MAX];
     uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
+    /* The row as it was given away last, and by whom; and what outlives its owner. */
+    struct content left, saved;
+    unsigned giver;
 };
 
 struct invariants_world {
@@ -104,6 +107,8 @@ static inline bool is_about_a_key(const struct wire_entry *e)
 /* The row was lost with a node: updates of that one, and all that were made before the others have
  * another row, may be in it or not. */
 void terms_lose_row(locus_key);
+/* A row like that will be there whatever becomes of its present owner. */
+void terms_outlives(struct key_history *, const struct content *);
 /* -1: nobody had it in this term. */
 int terms_owner(const struct key_history *, uint64_t term);
 /* Nobody had the row any more: its home has it now, or says who does. */
@@ -124,6 +129,10 @@ struct traffic {
     const void *is_the_main; /* the word of a replica that is the main copy, with what is unsent */
 };
 void key_look_at_links(locus_key, struct traffic *);
+/* As partition_show() does it, with which other fibers would run. */
+void key_show(const struct partition *, float *to, const float *row);
+/* The row that an entry brings: false if it brings none. */
+bool key_read_entry(const struct wire_entry *, struct content *);
 int key_owner(locus_key); /* -1: nobody */
 /* The main copy, unless somebody writes it just now. */
 bool key_read_main(unsigned node, locus_key, float *row);

@@ -3,16 +3,26 @@
 #include "base/error.h"
 #include "base/sync.h"
 #include "observe/trace.h"
+#include "protocol/repair.h"
 #include "worker/node.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cluster *joined[JOINED_NODES_MAX];
+
+/* The last meeting of all: with which loss, and does the next one belong to it? */
+static struct {
+    bool goes_on;
+    uint32_t view;
+    uint64_t met_ns;
+} last;
 
 int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
                  struct cluster **out)
 {
+    if (config->rank == 0) memset(&last, 0, sizeof last);
     struct cluster *c = *out = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
     c->rank = config->rank;
@@ -48,6 +58,13 @@ int cluster_start(struct cluster *c, const struct node_plan *plan)
     return rc;
 }
 
+const struct change *cluster_history(const struct cluster *c, uint32_t *changes)
+{
+    (void)c;
+    *changes = 0;
+    return NULL;
+}
+
 struct reactor **cluster_reactors(struct cluster *c)
 {
     return c->reactor;
@@ -66,7 +83,12 @@ uint32_t cluster_view(struct cluster *c)
 
 uint32_t cluster_repaired(struct cluster *c)
 {
-    return c->repaired;
+    uint32_t view = UINT32_MAX;
+    for (unsigned s = 0; s < c->shards; s++) {
+        uint32_t last_one = repair_last(reactor_shard(c->reactor[s]));
+        if (last_one < view) view = last_one;
+    }
+    return view;
 }
 
 void cluster_losses(struct cluster *c, struct locus_losses *l)
@@ -76,8 +98,7 @@ void cluster_losses(struct cluster *c, struct locus_losses *l)
 
 bool cluster_has_lost(struct cluster *c, unsigned rank)
 {
-    (void)c, (void)rank;
-    return false;
+    return joined[rank] && joined[rank]->is_gone && platform_now_ns() >= c->view_ns;
 }
 
 int cluster_loss(struct cluster *c)
@@ -85,24 +106,41 @@ int cluster_loss(struct cluster *c)
     return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;
 }
 
-/* When all have arrived, but for those that are absent, the meeting is over. */
-void joined_look_for_meeting(unsigned nodes)
+uint64_t joined_met_ns(void)
+{
+    return last.met_ns;
+}
+
+/* As rank 0 has it: a node that was lost between two meetings that belong together has them begin
+ * again. */
+static void release(unsigned nodes, const struct cluster *first)
 {
     struct word all = {.rc = 0};
-    bool anybody = false;
+    if (last.goes_on && last.view != first->view)
+        all = (struct word){.rc = MEETING_REPEATS, .text = "a node was lost"};
+    for (unsigned n = 0; n < nodes; n++)
+        if (!joined[n]->is_gone && joined[n]->arrived) word_add(&all, &joined[n]->word);
+    last.goes_on = meeting_goes_on(first->goes_on, all.rc);
+    last.view = first->view;
+    last.met_ns = platform_now_ns();
     for (unsigned n = 0; n < nodes; n++) {
-        if (joined[n] && joined[n]->is_gone) continue;
-        if (!joined[n] || (!joined[n]->arrived && !joined[n]->absent)) return;
-        if (!joined[n]->arrived) continue;
-        anybody = true;
-        word_add(&all, &joined[n]->word);
-    }
-    for (unsigned n = 0; anybody && n < nodes; n++) {
         if (joined[n]->is_gone) continue;
         joined[n]->word = all;
         joined[n]->arrived = false;
         joined[n]->met_ns = platform_hears_ns(n);
     }
+}
+
+/* When all have arrived, but for those that are absent, the meeting is over. */
+void joined_look_for_meeting(unsigned nodes)
+{
+    const struct cluster *first = NULL;
+    for (unsigned n = 0; n < nodes; n++) {
+        if (joined[n] && joined[n]->is_gone) continue;
+        if (!joined[n] || (!joined[n]->arrived && !joined[n]->absent)) return;
+        if (joined[n]->arrived && !first) first = joined[n];
+    }
+    if (first) release(nodes, first);
 }
 
 static bool has_met(const void *cluster)
@@ -114,8 +152,8 @@ static bool has_met(const void *cluster)
 int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
-    (void)meeting;
     c->word = *w;
+    c->goes_on = meeting->goes_on;
     c->arrived = true;
     joined_look_for_meeting((unsigned)c->size);
     locus_fiber_wait(has_met, c);

@@ -19,15 +19,16 @@ struct cluster {
     struct reactor **reactor; /* [shards] */
     void (*lost)(void *context);
     void *context;
-    bool is_lost;            /* it has heard of a loss that ends its calls */
-    bool is_gone;            /* it was lost, and the others survive that: they do not wait for it */
-    uint32_t view, repaired; /* losses that the others survive, and those that it has repaired */
-    uint64_t view_ns;        /* when it hears of the last one */
+    bool is_lost;     /* it has heard of a loss that ends its calls */
+    bool is_gone;     /* it was lost, and the others survive that: they do not wait for it */
+    uint32_t view;    /* losses that the others survive */
+    uint64_t view_ns; /* when it hears of the last one */
     unsigned lost_rank;
     uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */
     uint64_t stopped_ns; /* its shards do nothing before */
     bool leaves;
     bool arrived, absent; /* of a meeting */
+    bool goes_on;         /* the next one belongs to it */
     struct word word;     /* its own until all have arrived, then that of all */
     uint64_t met_ns;      /* when it hears that all have arrived */
     uint64_t traced_ns;   /* when its trace last took what there was */
@@ -38,6 +39,9 @@ extern struct cluster *joined[JOINED_NODES_MAX];
 
 /* A node is gone: perhaps all others have arrived. */
 void joined_look_for_meeting(unsigned nodes);
+
+/* When the last meeting was over for who decides that. */
+uint64_t joined_met_ns(void);
 
 /* After turns: a node's trace has no thread here. */
 void joined_trace(unsigned node, uint64_t now_ns);

@@ -10,8 +10,7 @@ static bool counts(const struct wire_entry *e)
            (e->operation == WIRE_SYNC && e->flags & WIRE_UPDATE);
 }
 
-/* As partition_show() does it, with which other fibers would run. */
-static void show(const struct partition *p, float *to, const float *row)
+void key_show(const struct partition *p, float *to, const float *row)
 {
     for (uint32_t i = 0; i < p->length; i++) {
         uint32_t word;
@@ -20,6 +19,14 @@ static void show(const struct partition *p, float *to, const float *row)
         memcpy(to + i, &word, sizeof word);
     }
     memcpy(to + p->length, row + p->packed, (p->stored - p->packed) * sizeof *to);
+}
+
+bool key_read_entry(const struct wire_entry *e, struct content *c)
+{
+    float row[CONTENT_CAPACITY];
+    if (e->length == 0) return false;
+    key_show(row_ref_at(0, e->key).partition, row, wire_values_const(e));
+    return !content_read(row, journal_key(e->key)->layout, c);
 }
 
 static void add_record(struct traffic *t, locus_key key, const float *record)
@@ -33,7 +40,7 @@ static void add_entry(struct traffic *t, const struct wire_entry *e)
     const struct partition *p = row_ref_at(0, e->key).partition;
     float record[CONTENT_CAPACITY] = {0};
     if (e->operation == WIRE_ROW) {
-        if (e->length) show(p, t->main, values);
+        if (e->length) key_show(p, t->main, values);
         return;
     }
     if (e->operation == WIRE_PUSH || e->flags & WIRE_GRADIENT)
@@ -56,9 +63,9 @@ static void add_unsent(struct traffic *t, locus_key key, struct row_ref ref, dir
     float row[CONTENT_CAPACITY], unsent[CONTENT_CAPACITY] = {0};
     if (!(w & DIRECTORY_DIRTY)) return;
     const float *kept = partition_row(p, directory_slot(w) + 1);
-    show(p, row, partition_row(p, directory_slot(w)));
+    key_show(p, row, partition_row(p, directory_slot(w)));
     if (p->bf16 || !p->optimizer) { /* the values, as they were */
-        show(p, unsent, kept);
+        key_show(p, unsent, kept);
         for (uint32_t i = 0; i < p->length; i++) unsent[i] = row[i] - unsent[i];
     } else if (p->optimizer->keeps_gradients && kept[p->delta - 1] < 0) {
         content_write_record(unsent, journal_key(key)->layout,
@@ -77,7 +84,7 @@ static void add_replica(locus_key key, unsigned node, struct traffic *t)
     if (directory_state(w) != DIRECTORY_REPLICA)
         report_fail(key, "on its way without values to node %u, which has no replica", node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
-    show(ref.partition, t->main, partition_row(ref.partition, directory_slot(w)));
+    key_show(ref.partition, t->main, partition_row(ref.partition, directory_slot(w)));
     t->is_the_main = row_ref_word(ref);
 }
 
@@ -116,7 +123,7 @@ bool key_read_main(unsigned node, locus_key key, float *row)
     directory_word w = directory_load(row_ref_word(ref));
     if (directory_is_latched(w)) return false;
     if (directory_has_row(w))
-        show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
+        key_show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
     else
         memset(row, 0, partition_full(ref.partition) * sizeof *row);
     return true;
@@ -137,7 +144,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
             continue;
         }
         float row[CONTENT_CAPACITY];
-        show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
+        key_show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
         const char *wrong = j->is_vague ? NULL : key_check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica at node %u %s", n, wrong);
         if (row_ref_word(ref) != t->is_the_main) add_unsent(t, key, ref, w);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/sync.h"
 #include "protocol/repair.h"
+#include "protocol/saves.h"
 #include "worker/operation.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ struct reactor {
     unsigned filling_for;
     uint64_t turn_ns; /* when the shard wants its turn without news */
     uint64_t view_ns; /* when it hears that a node was lost, or leaves; UINT64_MAX: never */
-    uint32_t view, repaired;
+    uint32_t view;
     bool has_left; /* it has said so */
 };
 
@@ -64,7 +65,8 @@ static struct {
         unsigned node, next;   /* its node; whom we lose next */
         uint64_t due; /* entries until then, UINT64_MAX: none is to come */
         uint32_t view; /* losses so far */
-        unsigned left; /* shards that have not repaired the last one */
+        uint64_t at_ns;
+        unsigned left;                          /* shards that have not repaired the last one */
         uint32_t repaired[PLATFORM_SHARDS_MAX]; /* losses that any shard of this number has */
     } loss;
     uint64_t entries_sent;
@@ -354,6 +356,11 @@ void platform_lose(unsigned node, unsigned after)
     sim.loss.due = sim.entries_sent + after;
 }
 
+uint64_t platform_lost_ns(void)
+{
+    return sim.loss.at_ns;
+}
+
 bool platform_is_lost(unsigned node)
 {
     return joined[node]->is_gone && !joined[node]->leaves;
@@ -421,6 +428,7 @@ static void lose(unsigned node)
     struct cluster *lost = joined[node];
     bool leaves = platform_is_repairing();
     sim.loss.due = UINT64_MAX;
+    sim.loss.at_ns = platform_now_ns();
     lost->is_gone = true;
     lost->leaves = false;
     lost->loss_ns = platform_now_ns() + some_ns(20000);
@@ -533,7 +541,6 @@ static void say_goodbye(struct reactor *r, unsigned to)
 static void note_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
-    struct cluster *c = joined[r->node];
     entry_is_complete(r);
     bool leaves = r->node == sim.loss.node;
     if (platform_is_lost(r->node)) return; /* nobody hears that it has left */
@@ -550,10 +557,6 @@ static void note_repaired(void *context, uint32_t view)
         return;
     }
     if (sim.loss.kind == CHANGE_LEAVES) say_goodbye(r, sim.loss.node);
-    r->repaired = view;
-    c->repaired = view;
-    for (unsigned s = 0; s < sim.shards; s++)
-        if (c->reactor[s]->repaired < c->repaired) c->repaired = c->reactor[s]->repaired;
     bool is_first = sim.loss.repaired[r->number] < view;
     sim.loss.repaired[r->number] = view;
     if (sim.hooks.repaired) sim.hooks.repaired(r->number, r->node, is_first);
@@ -627,9 +630,16 @@ static void flush(struct reactor *r)
     }
 }
 
+/* A run is shorter than the pause between two sweeps. */
+static void hurry_sweeps(struct saves *v)
+{
+    v->due_ns = min_ns(v->due_ns, v->began_ns + sim.nature.round_ns);
+}
+
 static void turn(struct reactor *r)
 {
     sim.counters.turns++;
+    if (r->shard.saves) hurry_sweeps(r->shard.saves);
     if (joined[r->node]->loss_ns <= platform_now_ns())
         note_loss(joined[r->node], joined[r->node]->lost_rank);
     if (r->view_ns <= platform_now_ns()) begin_repair(r);

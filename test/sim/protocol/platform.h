@@ -88,6 +88,7 @@ bool platform_is_broken(void);
  * others hear of it, each at its own time, and repair. What it was lets it go on for itself until
  * it hears of its own loss. One at a time, and never node 0: else nothing happens. */
 void platform_lose(unsigned node, unsigned after);
+uint64_t platform_lost_ns(void); /* when the last one was; 0: none was */
 bool platform_is_lost(unsigned node);
 /* For a worker's fiber of the node, all of whose workers have closed: locus_leave(), and returns
  * when all others have repaired that; or when the node is lost. */

@@ -1,6 +1,7 @@
 #include "invariants_private.h"
 
 #include "protocol/backlog.h"
+#include "protocol/loss.h"
 #include "protocol/repair.h"
 #include "protocol/replica.h"
 #include "protocol/saves.h"
@@ -137,6 +138,44 @@ static void read_last(locus_key key)
     report_fail(key, "at rest: nobody has the row");
 }
 
+/* A save of what the row is, at its guardian if it was ever written, and none at others. */
+static void check_saves_at(locus_key key, unsigned owner, const float *main, unsigned node)
+{
+    const struct shard *s = platform_shard(node, shard_of(key));
+    struct row_ref at_owner = row_ref_at(owner, key), ref = row_ref_at(node, key);
+    unsigned home = home_at(owner, key),
+             guardian = home == owner ? loss_heir(s->losses, ref) : home;
+    bool is_needed = node == guardian && row_word_is_written(at_owner, row_word(at_owner));
+    const float *save = saves_row(s, ref);
+    float row[CONTENT_CAPACITY];
+    if (is_needed != (save != NULL))
+        report_fail(key, "at rest: node %u has %s save, its guardian is node %u", node,
+                    save ? "a" : "no", guardian);
+    if (!save) return;
+    key_show(ref.partition, row, save);
+    if (!key_are_copies(key, main, row))
+        report_fail(key, "at rest: the save at node %u is not the row", node);
+}
+
+static void check_saves(locus_key key)
+{
+    const struct journal_key *j = journal_key(key);
+    float main[CONTENT_CAPACITY];
+    struct content c;
+    int owner = key_owner(key);
+    if (owner < 0 || !key_read_main((unsigned)owner, key, main)) return;
+    const struct shard *s = platform_shard((unsigned)owner, shard_of(key));
+    if (!s->saves || s->losses->members == 1) return;
+    for (unsigned n = 0; n < invariants_world.script->nodes; n++)
+        if (!is_gone(n, key)) check_saves_at(key, (unsigned)owner, main, n);
+    /* a replica that became the row may lack something */
+    if (j->was_replicated || j->has_sets || j->is_vague || content_read(main, j->layout, &c))
+        return;
+    const struct content *saved = &invariants_world.key[key].saved;
+    if (saved->updates[0] & ~c.updates[0] || saved->updates[1] & ~c.updates[1])
+        report_fail(key, "at rest: the row lacks what was saved");
+}
+
 /* The home must know the owner when all news has arrived. */
 static void check_home(locus_key key)
 {
@@ -168,6 +207,7 @@ void invariants_at_rest(void)
         key_check(key);
         check_home(key);
         check_copies(key);
+        check_saves(key);
         read_last(key);
     }
 }

@@ -4,15 +4,23 @@
 
 /* ---- losses ---- */
 
+void terms_outlives(struct key_history *k, const struct content *c)
+{
+    for (unsigned i = 0; i < 2; i++) k->saved.updates[i] |= c->updates[i];
+}
+
 /* Updates of the lost node, and all that were made before the others have another row, may be in
  * it or not. */
 void terms_lose_row(locus_key key)
 {
-    if (invariants_world.key[key].is_lost) return;
-    invariants_world.key[key].is_lost = true;
-    invariants_world.key[key].has_begun = false;
-    memset(invariants_world.key[key].offer, 0, sizeof invariants_world.key[key].offer);
+    struct key_history *k = &invariants_world.key[key];
+    if (k->is_lost) return;
+    k->is_lost = true;
+    k->has_begun = false;
+    memset(k->offer, 0, sizeof k->offer);
     invariants_world.losses.rows++;
+    if (!platform_is_lost(k->giver))
+        terms_outlives(k, &k->left); /* who gives a row away keeps it */
     journal_lose_row(key);
 }
 
@@ -139,6 +147,9 @@ void terms_row_leaves(unsigned from, const struct wire_entry *e)
         report_fail(e->key, "node %u gives it away, which is node %d's", from, owner);
     else
         note_owner(k, e->term, e->owner);
+    k->giver = from;
+    k->left = (struct content){0};
+    key_read_entry(e, &k->left);
     invariants_world.relocations++;
     if (platform_is_lost(e->owner)) terms_lose_row(e->key);
 }

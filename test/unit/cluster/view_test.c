@@ -337,6 +337,7 @@ static void say_start(int fd)
         message_put_text(m, "127.0.0.1:9");
         message_put_u32(m, 1);
     }
+    message_put_u32(m, 0); /* changes */
     peer_say_message(fd, m);
 }
 

@@ -394,3 +394,41 @@ FACING_TEST(dropped_one_that_has_failed_is_told_once)
     CHECK_EQ(e->failures, 1);
     CHECK(!e->link->buffer);
 }
+
+/* Its peer has come back, again and again, as another process: on a new connection, from its beginning,
+ * and what was counted goes on. No descriptor stays behind. */
+LINK_TEST(another_link_to_a_peer_takes_the_place_of_one_that_was_dropped)
+{
+    enum { TIMES = NODES + 2, ENTRIES = 300 };
+    struct end e[2];
+    struct ends_how how = {.is_shm = is_shm};
+    uint64_t sent = 0;
+    int first = -1;
+    ends_open(e, how);
+    for (unsigned i = 0; i < TIMES; i++) {
+        if (is_shm) TURN_UNTIL(&e[0], &e[1], ends_are_shm(e));
+        e[0].entries = 0;
+        for (uint64_t tag = 0; tag < ENTRIES; tag++)
+            for (int k = 0; k < 2; k++) CHECK(ends_put(e[k].link, tag, 10));
+        for (int k = 0; k < 2; k++) link_flush(e[k].link);
+        TURN_UNTIL(&e[0], &e[1], e[0].entries == ENTRIES && e[1].entries == ENTRIES);
+        CHECK(stats_of(&e[0]).bytes_sent >= sent + ENTRIES * 40);
+        sent = stats_of(&e[0]).bytes_sent;
+        uring_drop_link(e[0].uring, e[0].link);
+        CHECK(!link_load(e[0].link).is_shm);
+        end_check_failed(&e[1], PEER, "");
+        uring_fini(e[1].uring);
+        TURN_UNTIL(&e[0], NULL, !e[0].link->buffer);
+        int fd[2];
+        loopback_pair(fd);
+        if (i == 0) first = fd[0] + fd[1];
+        CHECK_EQ(fd[0] + fd[1], first);
+        how.rank = 2;
+        end_create(&e[1], fd[1], how);
+        end_start(&e[1]);
+        CHECK_EQ(uring_add_link(e[0].uring, PEER, fd[0], &e[0].link), 0);
+        CHECK_EQ(stats_of(&e[0]).bytes_sent, sent);
+    }
+    CHECK_EQ(e[0].failures, 0);
+    ends_close(e);
+}

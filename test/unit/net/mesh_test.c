@@ -53,6 +53,46 @@ TEST(mesh, connects_every_shard_of_every_node)
     }
 }
 
+/* All others connect to it, whatever the ranks are; who is no member is not waited for, and refused. */
+TEST(mesh, one_that_joins_is_connected_to_by_all_members)
+{
+    enum { SIZE = 4, JOINS = 1, AWAY = 3 };
+    struct secret s = secret_of("open sesame");
+    for (int has_secret = 0; has_secret < 2; has_secret++) {
+        CLOSED_BY(close_mesh) struct cluster c = {.size = 0};
+        struct mesh_hello answer, hello = hello_of(AWAY, 0);
+        open_cluster(&c, SIZE, 2, has_secret ? &s : NULL, NULL);
+        memset(c.side, MESH_NOBODY, sizeof c.side);
+        for (unsigned r = 0; r < SIZE; r++) {
+            if (r == JOINS || r == AWAY) continue;
+            c.side[r][JOINS] = MESH_WE_DO;
+            c.side[JOINS][r] = MESH_THEY_DO;
+            close(c.node[r].config.listener);
+            c.node[r].config.listener = -1;
+        }
+        start_node(&c.node[JOINS]);
+        close(call_and_say(c.address[JOINS], &hello, &answer));
+        CHECK_EQ(answer.status, MESH_MISFIT);
+        for (unsigned r = 0; r < SIZE; r++)
+            if (r != JOINS) start_node(&c.node[r]);
+        for (unsigned r = 0; r < SIZE; r++) {
+            pthread_join(c.node[r].thread, NULL);
+            CHECK_EQ(c.node[r].rc, 0);
+            for (unsigned i = 0; i < SIZE * 2; i++) {
+                bool is_linked = c.side[r][i / 2] != MESH_NOBODY;
+                CHECK_EQ(c.node[r].fd[i] >= 0, is_linked);
+                if (is_linked) CHECK_EQ(send(c.node[r].fd[i], &r, sizeof r, 0), sizeof r);
+            }
+        }
+        for (unsigned r = 0; r < SIZE; r++)
+            for (unsigned i = 0, from; i < SIZE * 2; i++) {
+                if (c.side[r][i / 2] == MESH_NOBODY) continue;
+                CHECK_EQ(recv(c.node[r].fd[i], &from, sizeof from, MSG_WAITALL), sizeof from);
+                CHECK_EQ(from, i / 2);
+            }
+    }
+}
+
 /* ---- those that end without a mesh ---- */
 
 static void check_timed_out(struct cluster *c, unsigned rank, unsigned ms, unsigned missing,

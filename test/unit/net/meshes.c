@@ -26,9 +26,12 @@ void open_cluster(struct cluster *c, unsigned size, unsigned shards, const struc
                                          .rank = i,
                                          .size = size,
                                          .shards = shards,
+                                         .side = c->side[i],
                                          .address = (const char(*)[ADDRESS_MAX])c->address,
                                          .secret = secret,
                                          .deadline_ns = now_ns() + 120 * SECOND};
+        for (unsigned k = 0; k < size; k++)
+            c->side[i][k] = k == i ? MESH_NOBODY : k < i ? MESH_WE_DO : MESH_THEY_DO;
         CHECK_EQ(listen_at(listen, RENDEZVOUS, &n->config.listener, c->address[i]), 0);
     }
 }

@@ -28,6 +28,7 @@ struct node {
 struct cluster {
     unsigned size, shards;
     char address[NODES_MAX][ADDRESS_MAX];
+    unsigned char side[NODES_MAX][NODES_MAX];
     struct node node[NODES_MAX];
 };
 

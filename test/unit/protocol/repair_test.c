@@ -212,8 +212,8 @@ TEST(repair, replica_that_nobody_wants_any_more_still_says_what_it_added)
     CHECK_EQ(world_records(w, 0), 0);
 }
 
-/* What the owner had of it was zeros, and goes: the replica has it from what was under way. */
-TEST(repair, replica_of_a_row_that_was_never_written_forgets_what_was_lost)
+/* What the owner had of it was zeros, and so has the replica at node 0, which is as new. */
+TEST(repair, replica_with_an_update_of_its_own_is_more_than_one_of_zeros)
 {
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
     locus_key key = world_key(w, 1);
@@ -226,10 +226,9 @@ TEST(repair, replica_of_a_row_that_was_never_written_forgets_what_was_lost)
     CHECK_EQ(world_entries(w, 2, 1) > 0, true);
     CHECK_EQ(row_add(world_ref(w, 2, key), world_ones), ROW_ON_REPLICA);
     lose(w, 1, 1);
-    unsigned owner = owner_of(w, key);
-    CHECK_EQ(owner, 0); /* equal versions: the lowest rank */
-    CHECK_EQ(value_at(w, 0, key), 1);
-    CHECK_EQ(value_at(w, 2, key), 1);
+    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(value_at(w, 0, key), 2);
+    CHECK_EQ(value_at(w, 2, key), 2);
 }
 
 /* The home has a hint, and no replica. */

@@ -340,6 +340,49 @@ TEST(saves, giver_keeps_a_row_that_was_passed_on_until_it_has_been_received)
     CHECK_EQ(w->node[1].shard.counters.rows_kept, 1);
 }
 
+/* Its home gave it to node D, which passed it on and is lost before it has said that it is saved: the
+ * heir's save of before is of no use. */
+TEST(saves, heir_forgets_what_the_lost_node_got_from_the_home)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
+    locus_key key = world_key(w, 0);
+    unsigned heir = heir_of(w, 0, key), lost = heir == 1 ? 2 : 1, other = 6 - heir - lost;
+    world_run(w, 0, REQUEST_SET, key, 7);
+    sweep_all(w);
+    CHECK(saved_at(w, heir, key) == 7);
+    world_run(w, lost, REQUEST_LOCALIZE, key, 0);
+    world_run(w, other, REQUEST_LOCALIZE, key, 0);
+    world_lose(w, lost);
+    for (unsigned n = 0; n < 4; n++)
+        if (n != lost) repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, lost});
+    sweep_all(w);
+    CHECK_EQ(owner_of(w, key), other);
+    for (unsigned n = 0; n < 4; n++)
+        if (n != lost) CHECK(saved_at(w, n, key) == (n == 0 ? 7 : -1));
+}
+
+/* It was brought before the first write, and the refresh is lost. */
+TEST(saves, replica_of_zeros_is_less_than_a_save)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_REPLICATE, 3);
+    locus_key key = world_key(w, 1);
+    unsigned heir = heir_of(w, 1, key), other = 2 - heir;
+    const char *why;
+    world_intend(w, other, 0, key, 0, 1000);
+    world_pass(w, 10, 10 * WORLD_MS);
+    CHECK(world_known(w, other, key).is_replica);
+    CHECK_EQ(row_add(world_ref(w, 1, key), world_ones), 0);
+    w->now_ns += 2 * SAVES_PAUSE_NS;
+    world_turn(w, 1);
+    while (world_deliver(w, 1, heir, &why)) CHECK(!why);
+    CHECK(saved_at(w, heir, key) == 1);
+    world_lose(w, 1);
+    repair_begin(&w->node[heir].shard, (struct change){1, CHANGE_LOST, 1});
+    repair_begin(&w->node[other].shard, (struct change){1, CHANGE_LOST, 1});
+    sweep_all(w);
+    CHECK_EQ(value_of(w, key), 1);
+}
+
 TEST(saves, loss_is_repaired_for_the_platform_when_all_is_saved_again)
 {
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
