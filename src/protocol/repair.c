@@ -387,6 +387,11 @@ uint32_t repair_last(const struct shard *s)
     return s->losses ? __atomic_load_n(&s->losses->repaired, __ATOMIC_ACQUIRE) : 0;
 }
 
+bool repair_has_left(const struct shard *s)
+{
+    return s->losses && s->losses->has_left;
+}
+
 bool repair_is_over(const struct shard *s)
 {
     return s->failure != SHARD_REPAIRS;

@@ -85,7 +85,7 @@ void *node_meet(void *argument)
 void *node_leave(void *argument)
 {
     struct node *n = argument;
-    note_result(n, rendezvous_leave(n->rendezvous));
+    note_result(n, rendezvous_leave(n->rendezvous, false));
     rendezvous_free(n->rendezvous);
     n->rendezvous = NULL;
     return NULL;
