@@ -8,6 +8,7 @@
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
 #include "protocol/loss.h"
+#include "protocol/once.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/repair.h"
@@ -50,7 +51,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     if (clocks_init(s)) return -ENOMEM;
     if (plan->remembers && !(s->events = events_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
-    if (loss_init(s)) return -ENOMEM;
+    if (loss_init(s) || once_init(s)) return -ENOMEM;
     uint64_t keys = keyspace_count_below(k, k->keys, s->number);
     if (s->clock &&
         intents_init(s->intents, keys, plan->config.workers, plan->clock, plan->node_keys))
@@ -94,6 +95,7 @@ void shard_fini(struct shard *s)
     if (s->intents) intents_fini(s->intents);
     if (s->pacer) pacer_fini(s->pacer);
     saves_fini(s);
+    once_fini(s);
     loss_fini(s);
     round_fini(s);
     replica_fini(s);

@@ -24,7 +24,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 14, WIRE_TEXT_MAX = 512 };
+enum { WIRE_VERSION = 15, WIRE_TEXT_MAX = 512 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -59,7 +59,8 @@ enum wire_flag {
     /* with WIRE_UPDATE: the values are the gradient of one step, its rate and its size */
     WIRE_GRADIENT = 1,
     WIRE_ANSWERS = 2, /* of a row: it answers a sync */
-    /* of a sync: an intent became active; of a row: its owner was lost, and your replica becomes it */
+    /* of a sync: an intent became active; of a row: its owner was lost, and your replica becomes it;
+     * of WIRE_TOLD: the writer was lost, and the writes are yours */
     WIRE_BEGIN = 4,
     WIRE_END = 8,     /* of a sync: the last intent expired, the replica is gone */
     WIRE_UPDATE = 16, /* of a sync: the values are what was added to the replica */
@@ -91,6 +92,7 @@ enum wire_values {
     /* a delta with WIRE_UPDATE, or a step with WIRE_GRADIENT, too; a row with WIRE_VALUE;
      * otherwise nothing */
     WIRE_DELTA_OR_ROW,
+    WIRE_TAGS, /* one at least */
 };
 
 /* Which techniques have it. */
@@ -123,7 +125,9 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *                      values: forget the one that you have
  *   SAVED              with WIRE_BEGIN: acknowledge these saves, which become up to `clock` ns old; with
  *                      WIRE_END: they are here;
- *                      otherwise: of the rows that you gave me, the first `clock` are saved */
+ *                      otherwise: of the rows that you gave me, the first `clock` are saved
+ *   TOLD               writes that the sender has done for node `owner`, or the lost `owner` for you:
+ *                      their tags, and the number of the first (once.h) */
 #define WIRE_MESSAGES(M) \
     M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0, WIRE_STATE) \
     M(PUSH, REQUEST, ROW_UPDATES, BINARY32, ALL, 0) \
@@ -150,7 +154,8 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(HELD, REPLY, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN) \
     M(OFFER, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
     M(SAVE, NEWS, MAYBE_A_ROW, BINARY32, MOVING, 0) \
-    M(SAVED, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN, WIRE_END)
+    M(SAVED, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0, WIRE_BEGIN, WIRE_END) \
+    M(TOLD, NEWS, TAGS, BINARY32, MOVING, 0, WIRE_BEGIN)
 
 #define WIRE_NAME(name, ...) WIRE_##name,
 enum wire_operation { WIRE_NONE, WIRE_MESSAGES(WIRE_NAME) WIRE_OPERATIONS };
@@ -193,7 +198,8 @@ struct wire_entry {
     uint64_t key; /* 0 of WIRE_OF_SHARD */
     uint64_t term;
     union {
-        uint64_t version; /* of the main copy that a holder has, or is sent */
+        /* of the main copy that a holder has, or is sent; of WIRE_TOLD: a number */
+        uint64_t version;
         int64_t clock;    /* of WIRE_CLOCK_...: which; of WIRE_REPAIR: the phase */
         /* of WIRE_PUSH, where there is an optimizer (row_type.h) */
         struct {

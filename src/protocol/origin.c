@@ -1,7 +1,10 @@
 #include "protocol/origin.h"
 
 #include "protocol/clocks.h"
+#include "protocol/once.h"
 #include "store/change.h"
+
+#include <string.h>
 
 static const struct {
     uint8_t asked, answered;
@@ -96,10 +99,11 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     struct request_item *item = &r->item[i];
     size_t bytes = cost(ref.partition);
     uint32_t length = sent_length(r->kind, ref.partition);
-    if (!fits_credit(s, to.owner, bytes)) return false;
+    if (!fits_credit(s, to.owner, bytes) || !once_may_ask(s, r->kind)) return false;
     item->peer = (uint16_t)to.owner;
     item->state = ITEM_ASKED;
     shard_asks(s, to.owner, s->asked_bytes[to.owner] + bytes);
+    once_asks(s, r->kind, true);
     if (r->kind != REQUEST_LOCALIZE)
         shard_event(s, ref.index, to.owner, request_pulls(r->kind) ? EVENT_PULLED : EVENT_PUSHED,
                     WHY_NONE, to.term);
@@ -299,60 +303,6 @@ static bool is_seen(const struct shard *s, const struct record *record, struct r
     return version == 0 || !location_of(s, ref).is_replica || record->version >= version;
 }
 
-/* ---- a node was lost ---- */
-
-/* Of all items that were asked. */
-static void each_asked(struct shard *s, void each(struct shard *, struct request *, uint32_t i))
-{
-    for (size_t k = 0; k < (size_t)s->workers * REQUEST_NUMBERS_MAX; k++) {
-        struct request *r = s->active[k];
-        for (uint32_t i = 0; r && i < r->sent; i++)
-            if (r->item[i].state == ITEM_ASKED) each(s, r, i);
-    }
-}
-
-static void not_held(struct shard *s, struct request *r, uint32_t i)
-{
-    (void)s;
-    r->item[i].next = REQUEST_NOWHERE;
-}
-
-void origin_repairs(struct shard *s)
-{
-    each_asked(s, not_held);
-}
-
-const char *origin_held(struct shard *s, const struct wire_entry *e)
-{
-    struct request *r = find(s, e->tag);
-    struct request_item *item = r ? &r->item[request_tag_item(e->tag)] : NULL;
-    if (!item || item->key != e->key || item->state != ITEM_ASKED)
-        return "a request is held that was never asked";
-    item->next = request_place_of(r, request_tag_item(e->tag));
-    return NULL;
-}
-
-/* Before what has waited longer for the key: it came later. */
-static void ask_again(struct shard *s, struct request *r, uint32_t i)
-{
-    struct request_item *item = &r->item[i];
-    if (item->next != REQUEST_NOWHERE) return;
-    struct row_ref ref = store_row_ref(s->store, item->key);
-    struct record *record = record_find(&s->records, ref.index);
-    shard_asks(s, item->peer, s->asked_bytes[item->peer] - cost(ref.partition));
-    no_longer_asked(record, r->kind == REQUEST_LOCALIZE);
-    item->state = ITEM_WAITS;
-    item->next = record->waiting_first;
-    record->waiting_first = request_place_of(r, i);
-    if (item->next == REQUEST_NOWHERE) record->waiting_last = record->waiting_first;
-    shard_count(&s->counters.asked_again, 1);
-}
-
-void origin_ask_again(struct shard *s)
-{
-    each_asked(s, ask_again);
-}
-
 static void wait_to_be_seen(struct record *record, struct request *r, uint32_t i, uint64_t version)
 {
     r->item[i].state = ITEM_WAITS;
@@ -393,16 +343,6 @@ void origin_set_done(struct shard *s, struct record *record, bool is_here)
         item_done(s, r, request_tag_item(place));
 }
 
-void origin_set_again(struct shard *s, struct record *record)
-{
-    struct request *r;
-    request_place place = record->set;
-    item_at(s, place, &r)->next = record->waiting_first;
-    if (record->waiting_first == REQUEST_NOWHERE) record->waiting_last = place;
-    record->waiting_first = place;
-    record->set = REQUEST_NOWHERE;
-}
-
 /* An item of ours was answered; a write got this version at the owner, 0: none. */
 static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint64_t version)
 {
@@ -412,6 +352,7 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
     bool localizes = r->kind == REQUEST_LOCALIZE;
     struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition));
+    once_asks(s, r->kind, false);
     bool waits = record && !is_seen(s, record, ref, version);
     if (waits)
         wait_to_be_seen(record, r, i, version);
@@ -446,6 +387,7 @@ const char *origin_answer(struct shard *s, const struct arrival *a)
     if (s->technique->moves) location_learn(s, a->ref, e->owner, e->term);
     if (e->length)
         partition_show(a->ref.partition, item->values, wire_values_const(e), e->flags & WIRE_STATE);
+    once_answered(s, r->kind, a->peer);
     finish_item(s, e->tag, a->ref, e->version);
     return NULL;
 }
@@ -453,4 +395,86 @@ const char *origin_answer(struct shard *s, const struct arrival *a)
 void origin_row_is_here(struct shard *s, const struct arrival *a)
 {
     finish_item(s, a->entry->tag, a->ref, 0);
+}
+
+/* ---- a node was lost ---- */
+
+/* `next` of an item that was asked: its own place if it is held. */
+#define IS_DONE (REQUEST_NOWHERE - 1)
+
+/* Of all items that were asked. */
+static void each_asked(struct shard *s, void each(struct shard *, struct request *, uint32_t i))
+{
+    for (size_t k = 0; k < (size_t)s->workers * REQUEST_NUMBERS_MAX; k++) {
+        struct request *r; /* its last item may complete it */
+        for (uint32_t i = 0; (r = s->active[k]) && i < r->sent; i++)
+            if (r->item[i].state == ITEM_ASKED) each(s, r, i);
+    }
+}
+
+static void not_held(struct shard *s, struct request *r, uint32_t i)
+{
+    (void)s;
+    r->item[i].next = REQUEST_NOWHERE;
+}
+
+void origin_repairs(struct shard *s)
+{
+    each_asked(s, not_held);
+}
+
+const char *origin_held(struct shard *s, const struct wire_entry *e)
+{
+    struct request *r = find(s, e->tag);
+    struct request_item *item = r ? &r->item[request_tag_item(e->tag)] : NULL;
+    if (!item || item->key != e->key || item->state != ITEM_ASKED)
+        return "a request is held that was never asked";
+    item->next = request_place_of(r, request_tag_item(e->tag));
+    return NULL;
+}
+
+/* A note of whose answer we have is old: its tag may be another request's. */
+const char *origin_told(struct shard *s, const struct wire_entry *e)
+{
+    uint64_t answers = s->once->answers[e->owner];
+    for (uint64_t i = answers > e->version ? answers - e->version : 0; i < e->length; i++) {
+        uint32_t tag;
+        memcpy(&tag, wire_values_const(e) + i, sizeof tag);
+        struct request *r = find(s, tag);
+        struct request_item *item = r ? &r->item[request_tag_item(tag)] : NULL;
+        if (!item || item->state != ITEM_ASKED || !request_writes(r->kind))
+            return "a write is done that was never asked";
+        item->next = IS_DONE;
+    }
+    return NULL;
+}
+
+/* Before what has waited longer for the key: it came later. */
+static void wait_again(struct shard *s, struct request *r, uint32_t i)
+{
+    struct request_item *item = &r->item[i];
+    struct row_ref ref = store_row_ref(s->store, item->key);
+    struct record *record = record_find(&s->records, ref.index);
+    shard_asks(s, item->peer, s->asked_bytes[item->peer] - cost(ref.partition));
+    once_asks(s, r->kind, false);
+    no_longer_asked(record, r->kind == REQUEST_LOCALIZE);
+    item->state = ITEM_WAITS;
+    item->next = record->waiting_first;
+    record->waiting_first = request_place_of(r, i);
+    if (item->next == REQUEST_NOWHERE) record->waiting_last = record->waiting_first;
+    shard_count(&s->counters.asked_again, 1);
+}
+
+static void ask_again(struct shard *s, struct request *r, uint32_t i)
+{
+    const struct request_item *item = &r->item[i];
+    if (item->next == IS_DONE)
+        finish_item(s, request_tag(r, i), store_row_ref(s->store, item->key), 0);
+    else if (item->next == REQUEST_NOWHERE)
+        wait_again(s, r, i);
+}
+
+void origin_ask_again(struct shard *s)
+{
+    each_asked(s, ask_again);
 }

@@ -40,9 +40,11 @@ void origin_came_back(struct shard *, const struct wire_entry *, struct row_ref)
 void origin_row_is_here(struct shard *, const struct arrival *);
 
 /* A node was lost (repair.h). A repair begins: nobody has said yet that he has a request of ours;
- * a node that lives has this one; those that none has are asked again later. */
+ * a node that lives has this one; the lost one had done these writes, whether we have its answers or
+ * not. What none has and is not done is asked again. */
 void origin_repairs(struct shard *);
 const char *origin_held(struct shard *, const struct wire_entry *);
+const char *origin_told(struct shard *, const struct wire_entry *);
 void origin_ask_again(struct shard *);
 
 /* For replica.h. The replica now has what was written at the owner: requests that waited for that
@@ -52,8 +54,5 @@ void origin_seen(struct shard *, struct record *);
  * the row is here now. */
 void origin_set_value(const struct shard *, const struct record *, float *values);
 void origin_set_done(struct shard *, struct record *, bool is_here);
-/* It was said with the end of the replica, to a node that was lost: it waits as one of a row that
- * is elsewhere. */
-void origin_set_again(struct shard *, struct record *);
 
 #endif

@@ -6,6 +6,7 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/loss.h"
+#include "protocol/once.h"
 #include "protocol/saves.h"
 
 #include <stdlib.h>
@@ -116,6 +117,7 @@ static bool say_zeros(struct shard *s, struct record *r, struct row_ref ref, str
 static void say_row(struct shard *s, struct record *r, struct row_ref ref, struct holder *h,
                     uint8_t operation, uint8_t flags, uint64_t until_ns)
 {
+    once_tell(s, h->node);
     struct wire_entry *e = say(s, r, h->node, operation, ref.partition->stored, until_ns);
     directory_word w;
     if (!e) return;
@@ -258,6 +260,7 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *r
     shard_event(s, ref.index, request->origin, EVENT_GAVE, why, term);
     state->term = 0;
     directory_word next = directory_elsewhere(request->origin, term);
+    once_tell(s, request->origin);
     if (!then || !leave_to_holder(s, ref, request, term, *then, next))
         take_into_frame(s, ref, request, term, next);
     if (s->saves) saves_keep(s, ref, request->origin, term);
@@ -475,6 +478,7 @@ static void serve_write(struct shard *s, const struct wire_entry *e, struct row_
         shard_push(s, ref, e);
     else
         shard_write(s, ref, wire_values_const(e), ROW_SET_STORED);
+    once_written(s, e);
     shard_count(&s->counters.served_pushes, 1);
     struct wire_entry *a = reply(s, ref, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
     struct record *r = s->dirty ? record_find(&s->records, ref.index) : NULL;

@@ -3,6 +3,7 @@
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
 #include "protocol/loss.h"
+#include "protocol/once.h"
 #include "protocol/origin.h"
 #include "protocol/owner.h"
 #include "protocol/replica.h"
@@ -273,6 +274,7 @@ static void decide(struct shard *s)
     loss_pass(s);
     if (!joins) round_forget(s, node);
     clocks_change(s, node, joins);
+    once_forget(s);
 }
 
 /* ---- it is over ---- */
@@ -339,6 +341,7 @@ void repair_turn(struct shard *s)
             return;
         }
         if (l->phase == 1) each_record(s, say_held);
+        if (l->phase == 1) once_tell_origins(s);
         if (l->phase == 2) decide(s);
         say_phase(s);
     }

@@ -106,7 +106,8 @@ static uint8_t sync_flags(const struct shard *s, const struct record *r, struct 
     else if (r->is_kept && !state->is_kept)
         return WIRE_BEGIN; /* from now on it will end */
     if (!l.is_replica) return flags;
-    if (r->set != REQUEST_NOWHERE) return flags | WIRE_VALUE;
+    /* as long as we hold it, no third node gets the row, and with it what would be set twice */
+    if (r->set != REQUEST_NOWHERE) return s->losses ? WIRE_VALUE : flags | WIRE_VALUE;
     if (row_is_dirty(ref)) flags |= WIRE_UPDATE;
     return flags;
 }
@@ -506,11 +507,8 @@ void replica_sync_is_lost(struct shard *s, struct record *r)
     r->is_awaited = false;
     r->sync = SYNC_NONE;
     r->registered = r->is_kept = false;
-    struct location l = location_of(s, shard_row_ref(s, r->index));
-    if (r->set != REQUEST_NOWHERE && l.is_here)
+    if (r->set != REQUEST_NOWHERE && location_of(s, shard_row_ref(s, r->index)).is_here)
         origin_set_done(s, r, true);
-    else if (r->set != REQUEST_NOWHERE && !l.is_replica)
-        origin_set_again(s, r);
     shard_wake(s, r, WOKEN_REPLICA); /* else nothing remembers that it is to be said again */
 }
 

@@ -1,6 +1,7 @@
 #include "protocol/saves.h"
 
 #include "protocol/loss.h"
+#include "protocol/once.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -143,6 +144,7 @@ static size_t save(struct shard *s, uint64_t index)
     directory_word w = row_word(ref);
     if (!row_word_is_written(ref, w)) return 0;
     unsigned to = guardian(s, ref);
+    once_tell(s, to);
     float *values = say_save(s, ref, s->rank, to, s->records.state[index].term, v->sweep,
                              ref.partition->stored);
     if (!values) return 0;

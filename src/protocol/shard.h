@@ -25,6 +25,7 @@ struct clocks;
 struct intent_event;
 struct intents;
 struct losses;
+struct once;
 struct pacer;
 struct replicas;
 struct rounds;
@@ -120,6 +121,7 @@ struct shard {
     struct intents *intents;
     struct losses *losses; /* NULL: a loss ends the job */
     struct saves *saves;   /* likewise */
+    struct once *once;     /* likewise, and of two nodes */
     struct shard_counters counters;
     struct shard_histograms histograms;
 };

@@ -22,6 +22,13 @@ static void put_row(const float *row)
     for (unsigned i = 0; i < LENGTH; i++) put((uint64_t)row[i]);
 }
 
+static uint32_t tag_in(const struct wire_entry *e, uint32_t i)
+{
+    uint32_t tag;
+    memcpy(&tag, wire_values_const(e) + i, sizeof tag);
+    return tag;
+}
+
 static void put_entry(const struct wire_entry *e)
 {
     put(e->operation | (uint64_t)e->flags << 8 | (uint64_t)e->origin << 16 |
@@ -31,7 +38,8 @@ static void put_entry(const struct wire_entry *e)
     put(e->owner | (e->term & 0xff) << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
     put(e->term >> 30);
     put(e->tag);
-    if (e->length) put_row(wire_values_const(e));
+    for (uint32_t i = 0; i < e->length && e->operation == WIRE_TOLD; i++) put(tag_in(e, i));
+    if (e->length && e->operation != WIRE_TOLD) put_row(wire_values_const(e));
 }
 
 static void put_rounds(const struct shard *s)
@@ -126,6 +134,15 @@ static void put_saves(const struct shard *s)
     put_row(row);
 }
 
+static void put_once(const struct shard *s)
+{
+    const struct once *o = s->once;
+    for (unsigned i = 0; i < s->nodes * s->nodes; i++) {
+        put(o->of[i].count | o->said[i] << 8 | o->answers[i / s->nodes] << 16);
+        for (uint64_t n = 0; n < o->of[i].count; n++) put(o->of[i].tag[n % ONCE_WRITES_MAX]);
+    }
+}
+
 static void put_repair(const struct shard *s)
 {
     put(row_ref_home(row_ref_at(s->rank)));
@@ -156,6 +173,7 @@ static void put_node(unsigned node)
     put_rounds(&world_state.node[node].shard);
     if (has_clocks()) put_clocks(&world_state.node[node].shard, r);
     if (world_state.node[node].shard.saves) put_saves(&world_state.node[node].shard);
+    if (world_state.node[node].shard.once) put_once(&world_state.node[node].shard);
     if (world_state.has_lost) put_repair(&world_state.node[node].shard);
     if (!r) return;
     put_replication(r, w);
@@ -190,8 +208,7 @@ uint64_t world_hash(void)
 {
     hashed.count = 0;
     put(world_state.has_lost | (uint64_t)world_state.row_is_lost << 1 |
-        (uint64_t)world_state.is_vague << 2 | (uint64_t)world_state.has_left << 3 |
-        world_state.has_heard << 8 |
+        (uint64_t)world_state.has_left << 2 | world_state.has_heard << 8 |
         world_state.has_repaired << 16);
     for (unsigned n = 0; n < nodes(); n++) {
         put(UINT32_C(0xffffff00) | n);

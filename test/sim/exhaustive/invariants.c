@@ -51,7 +51,7 @@ static void add_replica(struct sight *s, unsigned node)
 
 static void add_entry(struct sight *s, const struct wire_entry *e)
 {
-    if (!is_about_a_key(e)) return;
+    if (!is_about_a_key(e) || e->operation == WIRE_TOLD) return;
     bool is_update = e->operation == WIRE_PUSH ||
                      (e->operation == WIRE_SYNC && e->flags & WIRE_UPDATE);
     add_claim(s, e->owner, e->term);
@@ -70,7 +70,7 @@ static void look_at_replica(struct sight *s, unsigned node)
     const float *row = partition_row(ref.partition, directory_slot(w));
     for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++)
         s->sum[i] += row[i] - row[LENGTH + i];
-    if (content_read(row, world_layout, &c) && !world_state.is_vague)
+    if (content_read(row, world_layout, &c))
         s->wrong = "a replica holds an update twice, or is damaged";
 }
 
@@ -122,8 +122,7 @@ bool world_has_sets(void)
 static const char *check_updates(const struct sight *s)
 {
     struct content c;
-    if (world_has_sets() || world_state.is_vague || (is_repairing() && world_state.row_is_lost))
-        return NULL;
+    if (world_has_sets() || (is_repairing() && world_state.row_is_lost)) return NULL;
     if (s->owners + s->rows == 0) return NULL; /* who had it has left, and its home has not decided */
     const char *wrong = content_read(s->sum, world_layout, &c);
     if (wrong)
@@ -201,7 +200,7 @@ static const char *check_own(void)
     struct content seen;
     for (unsigned i = 0; i < world_scenario.calls; i++) {
         if (world_scenario.call[i].kind != CALL_PULL || world_state.call[i].state != CALL_DONE ||
-            is_lost_call(i) || world_state.row_is_lost || world_state.is_vague)
+            is_lost_call(i) || world_state.row_is_lost)
             continue;
         if (content_read(world_state.call[i].values, world_layout, &seen))
             return "a damaged row was read";
@@ -256,7 +255,7 @@ static const char *check_order(void)
     struct content last;
     for (unsigned n = 0; n < nodes(); n++) {
         if (is_lost(n) || !is_here(n)) continue;
-        if (world_state.row_is_lost || world_state.is_vague) return NULL;
+        if (world_state.row_is_lost) return NULL;
         unsigned others = 0;
         for (unsigned i = 0; i < world_scenario.calls; i++) others |= (unsigned)!is_ordered(i) << i;
         read_row(n, row);

@@ -22,7 +22,7 @@ static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t leng
     const struct node *n = context;
     struct lane *l = &world_lane[n->rank][peer];
     if (is_lost(peer) && world_state.has_heard >> n->rank & 1) return NULL;
-    if (l->count == MESSAGES_MAX || peer == n->rank || length > CAPACITY) abort();
+    if (l->count == MESSAGES_MAX || peer == n->rank || length > SCENARIO_CALLS_MAX) abort();
     struct message *m = &l->message[l->count++];
     memset(m, 0, sizeof *m);
     m->entry.length = length;
@@ -421,28 +421,14 @@ static void shard_turns(unsigned node, bool synchronizes)
     s->pacer->due_ns = 0;
 }
 
-/* Nobody answers a write that its node will ask for again. */
-static bool is_answer_to_write(const struct wire_entry *e)
-{
-    return e->operation == WIRE_PUSHED || e->operation == WIRE_WAS_SET ||
-           ((e->operation == WIRE_ANSWER || e->operation == WIRE_ROW) && world_has_sets());
-}
-
 /* What was on its way from the lost node and has not come never will: so some of it comes, and the
  * rest not. */
 static void shard_hears(unsigned node)
 {
     const enum change_kind kind = world_scenario.leaves ? CHANGE_LEAVES : CHANGE_LOST;
     const struct change change = {1, kind, world_scenario.loses - 1};
-    struct lane *l = &world_lane[change.node][node];
+    if (!world_scenario.leaves) memset(&world_lane[change.node][node], 0, sizeof(struct lane));
     world_state.has_heard |= 1u << node;
-    if (world_scenario.leaves) {
-        repair_begin(&world_state.node[node].shard, change);
-        return;
-    }
-    for (unsigned i = 0; i < l->count; i++)
-        world_state.is_vague |= is_answer_to_write(&l->message[i].entry);
-    memset(l, 0, sizeof *l);
     repair_begin(&world_state.node[node].shard, change);
 }
 

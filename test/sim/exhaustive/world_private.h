@@ -17,6 +17,7 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/loss.h"
+#include "protocol/once.h"
 #include "protocol/repair.h"
 #include "protocol/saves.h"
 #include "sim/content.h"
@@ -33,7 +34,7 @@ enum {
 
 struct message {
     struct wire_entry entry;
-    float values[CAPACITY];
+    float values[SCENARIO_CALLS_MAX]; /* of a row, or tags */
 };
 
 /* From one node to another; entries one by one: that they came in one frame is the same as one
@@ -69,8 +70,8 @@ struct world_state {
     struct node node[NODES_MAX];
     struct call call[SCENARIO_CALLS_MAX];
     /* A node is lost; nodes that have heard of that, and those that have repaired, as bits; the row
-     * was lost with it; what was written to it may be in it twice. */
-    bool has_lost, row_is_lost, is_vague;
+     * was lost with it. */
+    bool has_lost, row_is_lost;
     bool has_left; /* or has said that all it had is with others */
     unsigned has_heard, has_repaired;
     /* what a shard said of a message, or what else went wrong in the last step */

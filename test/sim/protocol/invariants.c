@@ -9,10 +9,7 @@ struct invariants_world invariants_world;
 
 struct invariants_losses invariants_losses(void)
 {
-    struct invariants_losses l = invariants_world.losses;
-    for (locus_key key = 0; key < invariants_world.script->keys; key++)
-        l.vague += journal_key(key)->is_vague;
-    return l;
+    return invariants_world.losses;
 }
 
 void invariants_begin(const struct script *s)
@@ -58,15 +55,13 @@ static void check_hops(const struct wire_entry *e, unsigned node)
 static bool is_claim(unsigned from, const struct wire_entry *e)
 {
     if (e->operation == WIRE_SAVE) return e->owner == from;
-    return e->operation != WIRE_HELD && e->operation != WIRE_OFFER;
+    return e->operation != WIRE_HELD && e->operation != WIRE_OFFER && e->operation != WIRE_TOLD;
 }
 
 static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     report_sent(shard, from, to, e);
     if (platform_is_broken() || platform_is_lost(from) || !is_about_a_key(e)) return;
-    if (e->operation == WIRE_SYNC && e->origin == from)
-        invariants_world.sets_by_sync[from][e->key] = e->flags & WIRE_VALUE;
     if (e->operation == WIRE_OFFER) {
         invariants_world.key[e->key].offer[from].term = e->term;
         invariants_world.key[e->key].offer[from].version = e->version;
@@ -90,14 +85,6 @@ static void arrived(unsigned shard, unsigned from, unsigned to, const struct wir
         terms_outlives(k, &c);
 }
 
-/* An answer of the lost node will not come: what it did will be asked for again. */
-static bool is_answer_to_write(unsigned to, const struct wire_entry *e)
-{
-    return e->operation == WIRE_PUSHED || e->operation == WIRE_WAS_SET ||
-           ((e->operation == WIRE_ANSWER || e->operation == WIRE_ROW) &&
-            invariants_world.sets_by_sync[to][e->key]);
-}
-
 static void dropped(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     (void)shard;
@@ -105,7 +92,6 @@ static void dropped(unsigned shard, unsigned from, unsigned to, const struct wir
     if (e->operation == WIRE_ROW &&
         (!platform_is_lost(from) || terms_owner(&invariants_world.key[e->key], e->term) == (int)to))
         terms_lose_row(e->key);
-    if (platform_is_lost(from) && is_answer_to_write(to, e)) journal_key(e->key)->is_vague = true;
 }
 
 static void refused(unsigned shard, unsigned from, unsigned to, const char *why)

@@ -42,9 +42,9 @@ void invariants_at_rest(void);
 void invariants_print(locus_key);
 
 uint64_t invariants_relocations(void);
-/* Nodes lost, and nodes that have left; rows lost with them; keys whose updates may be in the row twice since. */
+/* Nodes lost, and nodes that have left; rows lost with them. */
 struct invariants_losses {
-    uint64_t nodes, rows, vague, left;
+    uint64_t nodes, rows, left;
 };
 struct invariants_losses invariants_losses(void);
 

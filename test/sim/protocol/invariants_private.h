@@ -52,8 +52,6 @@ struct invariants_world {
     uint64_t moment, relocations;
     struct invariants_losses losses;
     struct key_history key[JOURNAL_KEYS_MAX];
-    /* Of the requests of each node for each key that are under way: by item and by sync. */
-    bool sets_by_sync[PLATFORM_NODES_MAX][JOURNAL_KEYS_MAX];
 };
 extern struct invariants_world invariants_world;
 

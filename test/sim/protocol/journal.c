@@ -37,7 +37,7 @@ void journal_key_init(struct content_layout layout, bool has_sets)
     k->capacity = content_capacity(layout);
     if (has_sets && k->capacity > JOURNAL_SET_UPDATES_MAX) k->capacity = JOURNAL_SET_UPDATES_MAX;
     k->updates = k->sets = k->count = 0;
-    k->was_replicated = k->is_vague = false;
+    k->was_replicated = false;
     k->whole = 0;
     k->issued = k->done = (struct content){0};
 }
@@ -166,7 +166,6 @@ void journal_bound(unsigned worker, locus_clock clock)
 
 static const char *look(const struct journal_key *k, struct journal_event *e, const float *row)
 {
-    if (k->is_vague) return NULL;
     const char *wrong = content_read(row, k->layout, &e->seen);
     if (wrong) return wrong;
     if (e->seen.set > k->sets) return "names a set that nobody made";
@@ -323,7 +322,6 @@ static const struct journal_key *without_losses(const struct journal_key *k)
 enum journal_verdict journal_judge(locus_key key)
 {
     const struct journal_key *k = &journal.key[key];
-    if (k->is_vague) return JOURNAL_GOOD;
     if (k->was_replicated) return judge_replicated(k);
     const struct journal_key *all = without_losses(k);
     return k->has_sets ? order_of_sets(all) : judge_adds(all);

@@ -46,7 +46,6 @@ struct journal_key {
      * another row, is optional, and what was read before goes for nothing; JOURNAL_NEVER: they have
      * none yet. */
     uint64_t whole;
-    bool is_vague; /* and updates may be in it twice: nothing of its values is checked */
     unsigned count;
     struct journal_event event[JOURNAL_EVENTS_MAX];
 };

@@ -145,7 +145,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         }
         float row[CONTENT_CAPACITY];
         key_show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
-        const char *wrong = j->is_vague ? NULL : key_check_content(row, j->layout, &c);
+        const char *wrong = key_check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica at node %u %s", n, wrong);
         if (row_ref_word(ref) != t->is_the_main) add_unsent(t, key, ref, w);
     }
@@ -155,7 +155,7 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
 {
     const struct journal_key *j = journal_key(key);
     struct content c;
-    if (j->is_vague || invariants_world.key[key].is_lost) return;
+    if (invariants_world.key[key].is_lost) return;
     if (t->is_disturbed || (owner >= 0 && !key_read_main((unsigned)owner, key, t->main))) return;
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
         const char *wrong = owner >= 0 ? key_check_content(t->main, j->layout, &c) : NULL;
@@ -198,7 +198,6 @@ bool key_are_copies(locus_key key, const float *a, const float *b)
 {
     struct content_layout l = journal_key(key)->layout;
     struct content of_a, of_b;
-    if (journal_key(key)->is_vague) return true;
     return !content_read(a, l, &of_a) && !content_read(b, l, &of_b) && content_equals(&of_a, &of_b);
 }
 
@@ -247,7 +246,7 @@ void key_check_fresh(locus_key key, unsigned node)
     directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
     float row[CONTENT_CAPACITY];
     struct content c;
-    if (gate == 0 || j->has_sets || j->is_vague || !row_ref_is_held(row_ref_at(node, key), w))
+    if (gate == 0 || j->has_sets || !row_ref_is_held(row_ref_at(node, key), w))
         return;
     if (!key_read_main(node, key, row) || content_read(row, j->layout, &c)) return;
     const char *wrong = journal_check_fresh(key, gate, &c);

@@ -80,7 +80,7 @@ static bool is_gone(const struct worker *w)
 
 static void check(const struct worker *w, locus_key key, const char *wrong)
 {
-    if (wrong && !is_gone(w) && !journal_key(key)->is_vague)
+    if (wrong && !is_gone(w))
         report_fail(key, "worker %u saw a row that %s", w->number, wrong);
 }
 
@@ -284,7 +284,7 @@ static void look_again(struct worker *w, struct look *l)
     check(w, l->key, wrong);
     bool back = (l->seen.updates[0] & ~now.updates[0]) | (l->seen.updates[1] & ~now.updates[1]);
     /* A replica is refreshed in place. */
-    if (back && !k->has_sets && !k->was_replicated && !k->is_vague && !platform_is_broken())
+    if (back && !k->has_sets && !k->was_replicated && !platform_is_broken())
         check(w, l->key, "went back while it was viewed");
     l->seen = now;
 }

@@ -130,8 +130,7 @@ static void read_last(locus_key key)
         if (is_gone(n, key) || !is_here(n, key) || !key_read_main(n, key, row)) continue;
         struct content c;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
-        if (!wrong && !journal_key(key)->is_vague)
-            wrong = key_check_content(row, journal_key(key)->layout, &c);
+        if (!wrong) wrong = key_check_content(row, journal_key(key)->layout, &c);
         if (wrong) report_fail(key, "at rest: the row %s", wrong);
         return;
     }
@@ -169,8 +168,7 @@ static void check_saves(locus_key key)
     for (unsigned n = 0; n < invariants_world.script->nodes; n++)
         if (!is_gone(n, key)) check_saves_at(key, (unsigned)owner, main, n);
     /* a replica that became the row may lack something */
-    if (j->was_replicated || j->has_sets || j->is_vague || content_read(main, j->layout, &c))
-        return;
+    if (j->was_replicated || j->has_sets || content_read(main, j->layout, &c)) return;
     const struct content *saved = &invariants_world.key[key].saved;
     if (saved->updates[0] & ~c.updates[0] || saved->updates[1] & ~c.updates[1])
         report_fail(key, "at rest: the row lacks what was saved");

@@ -23,7 +23,7 @@ struct run_result {
     bool is_good;
     uint64_t operations, keys, relocations, replicas, fiber_steps, entries;
     unsigned undecided;                    /* histories */
-    uint64_t lost_nodes, lost_rows, vague, left; /* invariants.h */
+    uint64_t lost_nodes, lost_rows, left; /* invariants.h */
 };
 
 struct run_result run_once(const struct run_options *);

@@ -334,7 +334,8 @@ TEST(saves, giver_keeps_a_row_that_was_passed_on_until_it_has_been_received)
     world_turn(w, 2);
     CHECK(saved_at(w, 1, key) == 7);
     world_lose(w, 2);
-    for (unsigned n = 0; n < 2; n++) repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, 2});
+    for (unsigned n = 0; n < 2; n++)
+        repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, 2});
     sweep_all(w);
     CHECK_EQ(value_of(w, key), 7);
     CHECK_EQ(w->node[1].shard.counters.rows_kept, 1);
