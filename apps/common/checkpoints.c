@@ -391,14 +391,17 @@ static void report_written(const struct checkpoints *c, const struct progress *p
     fflush(stdout);
 }
 
-void checkpoints_write(struct checkpoints *c, struct pool_member *m, const struct progress *p)
+bool checkpoints_write(struct checkpoints *c, struct pool_member *m, const struct progress *p)
 {
     double began = meter_now();
     const struct note r = note_of(c, m, p);
-    must(locus_checkpoint_with(m->worker, c->folder, &r, sizeof r), "writing a checkpoint");
+    int rc = locus_checkpoint_with(m->worker, c->folder, &r, sizeof r);
+    if (rc == -EAGAIN && m->pool->survives) return false;
+    must(rc, "writing a checkpoint");
     if (m->index == 0 && m->pool->rank <= 1) tell_kept(c, m, p);
-    if (m->place != 0) return;
+    if (m->place != 0) return true;
     c->written_s = meter_now();
     write_options(c);
     report_written(c, p, c->written_s - began);
+    return true;
 }

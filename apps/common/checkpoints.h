@@ -93,8 +93,9 @@ void checkpoints_begin(struct checkpoints *, const struct pool_member *, const s
  * over, all or some. */
 double checkpoints_is_due(const struct checkpoints *, const struct pool_member *,
                           const struct progress *);
-/* Behind pool_sum(): all have quiesced. */
-void checkpoints_write(struct checkpoints *, struct pool_member *, const struct progress *);
+/* Behind pool_sum(): all have quiesced. False: not now, since a node has come that has not met the
+ * others (pool_let_in()). */
+bool checkpoints_write(struct checkpoints *, struct pool_member *, const struct progress *);
 
 /* A part more, of so many in an epoch. */
 void progress_next(struct progress *, uint64_t parts);

@@ -55,6 +55,14 @@ static void set_rates(const struct pool *pool, double share)
     }
 }
 
+static void read_losses(struct pool *pool)
+{
+    struct locus_losses l;
+    must(locus_losses_read(pool->node, &l), "looking for losses");
+    pool->survives = l.survives;
+    pool->is_newcomer = l.is_newcomer;
+}
+
 static void open_node(struct pool *pool, const struct pool_config *config)
 {
     struct locus_config c;
@@ -68,6 +76,7 @@ static void open_node(struct pool *pool, const struct pool_config *config)
     must(locus_open(&c, &pool->node), "joining the cluster");
     pool->rank = locus_rank(pool->node);
     pool->size = locus_size(pool->node);
+    read_losses(pool);
     set_rates(pool, 1); /* of 0, too, which locus_open() takes for the usual one */
 }
 
@@ -229,6 +238,33 @@ void pool_sum(struct pool_member *m, double *figures, size_t count)
     for (; count > POOL_FIGURES_MAX; figures += POOL_FIGURES_MAX, count -= POOL_FIGURES_MAX)
         sum_some(m, figures, POOL_FIGURES_MAX);
     sum_some(m, figures, count);
+}
+
+void pool_let_in(struct pool_member *m, double *figures, size_t count)
+{
+    must(locus_meet(m->worker, figures, count), "meeting nodes that have come");
+}
+
+/* A bit for each node, as many in a number as it has exactly. */
+enum { THERE_BITS = 52, THERE_NODES_MAX = 4096 };
+
+bool pool_deal(struct pool_member *m)
+{
+    const struct pool *pool = m->pool;
+    double there[THERE_NODES_MAX / THERE_BITS + 1] = {0};
+    unsigned rank = (unsigned)pool->rank, nodes = 0, node = 0, before = pool_nodes(m);
+    size_t words = (size_t)pool->size / THERE_BITS + 1;
+    if (m->index == 0) there[rank / THERE_BITS] = (double)(UINT64_C(1) << rank % THERE_BITS);
+    for (size_t at = 0; at < words; at += POOL_FIGURES_MAX)
+        sum_some(m, there + at, words - at < POOL_FIGURES_MAX ? words - at : POOL_FIGURES_MAX);
+    for (unsigned i = 0; i < (unsigned)pool->size; i++) {
+        bool is_there = (uint64_t)there[i / THERE_BITS] >> i % THERE_BITS & 1;
+        nodes += is_there;
+        node += is_there && i < rank;
+    }
+    m->place = node * pool->workers + m->index;
+    m->total = nodes * pool->workers;
+    return nodes != before;
 }
 
 void pool_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end)

@@ -62,6 +62,8 @@ struct pool {
     double figures[POOL_FIGURES_MAX]; /* of the baseline */
     const void *given;                /* pool_first_gives() */
     uint64_t task;
+    bool survives;    /* the loss of a node */
+    bool is_newcomer; /* the others were training already */
 };
 
 /* One worker. */
@@ -69,9 +71,26 @@ struct pool_member {
     struct pool *pool;
     locus_worker *worker;  /* NULL for the baseline */
     unsigned index;        /* among this node's */
-    unsigned place, total; /* among all nodes' */
+    unsigned place, total; /* among those of all nodes that are there: pool_deal() */
     double rate;           /* the share of the learning rate that a step takes now; at first 1 */
 };
+
+/* The nodes that are there, and which of them this is. */
+static inline unsigned pool_nodes(const struct pool_member *m)
+{
+    return m->total / m->pool->workers;
+}
+
+static inline unsigned pool_node(const struct pool_member *m)
+{
+    return m->place / m->pool->workers;
+}
+
+/* The worker's. */
+static inline uint64_t pool_clock(const struct pool_member *m)
+{
+    return m->worker ? (uint64_t)locus_current_clock(m->worker) : 0;
+}
 
 /* The key is in one. */
 static inline const struct pool_table *pool_table_of(const struct pool *pool, locus_key key)
@@ -98,6 +117,11 @@ void pool_set_rate(struct pool_member *, double share);
 void pool_meet(struct pool_member *);
 /* The same, and every copy of every row holds every update made before. */
 void pool_quiesce(struct pool_member *);
+/* In a cluster that survives: `figures` become their sums, and nodes that have come are let in, whose
+ * workers call it first of all. If the others have left by then, the sums are without theirs. */
+void pool_let_in(struct pool_member *, double *figures, size_t count);
+/* Places are dealt anew, among the nodes that are there. Are they fewer than before, or more? */
+bool pool_deal(struct pool_member *);
 /* Only this node's workers. */
 void pool_meet_here(struct pool_member *);
 /* What this node's first worker gives, which must stay until all have met again. */

@@ -4,6 +4,7 @@
 #include "figures.h"
 #include "fail.h"
 #include "pace.h"
+#include "rejoin.h"
 #include "run_log.h"
 
 #include <math.h>
@@ -70,6 +71,15 @@ static size_t add_kept(struct kept *k, const struct training_kind *kind, const v
     return count + TRAINING_MODEL_TABLES;
 }
 
+/* Was it wanted? */
+static bool give_up_survival(void)
+{
+    const char *text = getenv("LOCUS_SURVIVES");
+    bool is_wanted = text && strcmp(text, "1") == 0;
+    unsetenv("LOCUS_SURVIVES");
+    return is_wanted;
+}
+
 int training_run(const struct training_kind *kind, int argc, char **argv)
 {
     void *program = take_memory(1, kind->program_bytes);
@@ -92,7 +102,12 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     size_t all = add_kept(&names, kind, program, s, tables, count);
     if (s->patience > 0 && !chooses(kind, program))
         fail_usage("--patience needs examples to validate with, and there are none");
+    bool gives_up = !kind->rest && give_up_survival();
     settings_open_pool(s, &pool, tables, all, kind->digest(program));
+    if (gives_up && pool.rank == 0)
+        fprintf(stderr,
+                "%s: the loss of a node ends this training: each has what no other one has\n",
+                fail_program());
     training_open(t, kind, program, s, &pool);
     t->kept = chooses(kind, program) ? count : 0;
     if (pool.rank == 0) kind->start(program, &pool);
@@ -225,6 +240,18 @@ static double evaluation_is_due(struct training_worker *w)
     return w->steps > w->judged && floor(now * a_epoch) > floor(before * a_epoch);
 }
 
+/* Without what a node has that was lost meanwhile it would be wrong: then once more. */
+static void evaluate_surely(struct training_worker *w, bool is_last)
+{
+    const struct progress before = w->progress;
+    bool is_other = w->member->pool->survives;
+    evaluate(w, is_last);
+    while (is_other && (is_other = rejoin_deal(w))) {
+        w->progress = before;
+        evaluate(w, is_last);
+    }
+}
+
 /* ---- a part of an epoch ---- */
 
 /* What progress.sums are of. */
@@ -292,12 +319,6 @@ static double run_part(struct training_worker *w, struct training_sums *own)
     }
 }
 
-/* What is to be done at a place: the same on all workers. */
-struct due {
-    bool checkpoint, evaluation;
-    bool is_new; /* the model: some worker's step is behind the last evaluation */
-};
-
 /* Returns whether there is to be more, and says what is due. */
 static bool train_part(struct training_worker *w, struct due *due)
 {
@@ -314,7 +335,8 @@ static bool train_part(struct training_worker *w, struct due *due)
                      is_over(t),
                      checkpoints_is_due(&t->checkpoints, w->member, p),
                      evaluation_is_due(w),
-                     w->steps > w->judged};
+                     w->steps > w->judged,
+                     1};
     pool_sum(w->member, sums, sizeof sums / sizeof *sums);
     p->sums[SUM_LOSS] += sums[0];
     p->sums[SUM_EXAMPLES] += sums[1];
@@ -324,14 +346,15 @@ static bool train_part(struct training_worker *w, struct due *due)
     due->checkpoint = sums[4] > 0 && (has_time || t->sweeps);
     due->evaluation = sums[5] > 0;
     due->is_new = sums[6] > 0;
+    due->is_short |= sums[7] < w->member->total;
     return has_time;
 }
 
-static void write_checkpoint(struct training_worker *w)
+static bool write_checkpoint(struct training_worker *w)
 {
     struct training *t = w->training;
     if (t->kind->checkpoint) t->kind->checkpoint(w);
-    checkpoints_write(&t->checkpoints, w->member, &w->progress);
+    return checkpoints_write(&t->checkpoints, w->member, &w->progress);
 }
 
 /* The parts that are left of an epoch; likewise. */
@@ -387,7 +410,7 @@ static bool diverges(struct training_worker *w, uint64_t number)
     return true;
 }
 
-static void report(struct training_worker *w, uint64_t number, bool has_time)
+static void report(struct training_worker *w, uint64_t number, bool has_time, bool is_whole)
 {
     struct training *t = w->training;
     const double *sums = w->progress.sums;
@@ -398,61 +421,88 @@ static void report(struct training_worker *w, uint64_t number, bool has_time)
                                                          .loss = sums[SUM_LOSS],
                                                          .more = sums[SUM_MORE],
                                                          .seconds = sums[SUM_SECONDS],
-                                                         .is_whole = has_time});
+                                                         .is_whole = is_whole});
 }
 
-/* What is left of one. Returns as train_part() does. Is the loss a number? */
-static bool train_epoch(struct training_worker *w, struct due *due, bool *is_good)
+/* What is left of one. */
+static void train_epoch(struct training_worker *w, struct due *due)
 {
     struct training *t = w->training;
     uint64_t number = w->progress.epochs + 1;
+    *due = (struct due){.is_behind = true};
     if (t->kind->epoch) t->kind->epoch(w);
     if (training_is_first(w)) begin_meter(t, number);
     bool has_time = train_parts(w, due);
     if (training_is_first(w)) end_meter(t, number);
     bool has_diverged = diverges(w, number);
-    if (training_is_first(w) && !has_diverged) report(w, number, has_time);
+    if (training_is_first(w) && !has_diverged)
+        report(w, number, has_time, has_time && !due->is_short);
     memset(w->progress.sums, 0, sizeof w->progress.sums);
     if (has_diverged) due->checkpoint = false;
-    *is_good = !has_diverged;
-    return has_time;
+    due->is_end = !has_time || has_diverged;
+    due->is_good = !has_diverged;
 }
 
-static void train_all(struct training_worker *w)
+static void finish_epoch(struct training_worker *w, struct due *due)
+{
+    const struct training *t = w->training;
+    bool is_last = due->is_end || w->progress.epochs == t->epochs;
+    bool is_due = due->evaluation || (is_last && (due->is_new || best_epoch(w) <= 0));
+    bool evaluates = due->is_good && !due->is_judged && !is_patience_over(w) && is_due;
+    if (evaluates && t->kept) evaluate_surely(w, is_last);
+    due->is_judged = t->kept;
+    while (due->checkpoint && !write_checkpoint(w)) rejoin_meet(w, due);
+    due->checkpoint = false;
+    if (evaluates && !t->kept) evaluate_surely(w, is_last);
+}
+
+static void train_all(struct training_worker *w, struct due *due)
 {
     struct training *t = w->training;
     const struct progress *p = &w->progress;
-    bool has_time = true, is_good = true, shows_sweeps = training_is_first(w) && t->sweeps;
-    struct due due;
+    bool shows_sweeps = training_is_first(w) && t->sweeps;
     if (shows_sweeps) meter_begin(&t->meter, "training", t->sweeps, t->epochs);
-    while (p->epochs < t->epochs && has_time && is_good && !is_patience_over(w)) {
-        has_time = train_epoch(w, &due, &is_good);
-        bool is_last = !has_time || p->epochs == t->epochs;
-        bool is_due = due.evaluation || (is_last && (due.is_new || best_epoch(w) <= 0));
-        bool evaluates = is_good && !is_patience_over(w) && is_due;
-        if (evaluates && t->kept) evaluate(w, is_last);
-        if (due.checkpoint) write_checkpoint(w);
-        if (evaluates && !t->kept) evaluate(w, is_last);
+    if (due->is_behind) finish_epoch(w, due); /* a newcomer's first one is the others' */
+    while (p->epochs < t->epochs && !due->is_end && !is_patience_over(w)) {
+        train_epoch(w, due);
+        rejoin_meet(w, due);
+        finish_epoch(w, due);
     }
     if (shows_sweeps) meter_end(&t->meter);
 }
 
 /* ---- a worker ---- */
 
+/* False: a newcomer finds that all is over. */
+static bool begin(struct training_worker *w, struct due *due)
+{
+    struct training *t = w->training;
+    struct pool_member *m = w->member;
+    w->is_outside = m->pool->is_newcomer;
+    if (!w->is_outside) rejoin_begin(w);
+    if (!rejoin_meet(w, due)) return false;
+    if (m->index == 0) t->began_s = meter_now() - w->progress.seconds;
+    w->evaluated = t->settings->evaluates.seconds > 0 ? meter_now() : training_epochs(w);
+    checkpoints_begin(&t->checkpoints, m, &w->progress);
+    pool_meet_here(m);
+    return true;
+}
+
 void training_work(struct pool_member *m, void *training)
 {
     struct training *t = training;
     const struct training_kind *kind = t->kind;
     struct training_worker w = {.training = t, .member = m, .program = t->program};
+    struct due due = {.is_good = true};
     w.state = take_memory(1, kind->worker_bytes);
-    bool goes_on = checkpoints_resume(&t->checkpoints, m, &w.progress);
-    if (goes_on) w.steps = m->total; /* it has had its first ones */
-    kind->begin(&w, goes_on);
-    if (m->index == 0) t->began_s = meter_now() - w.progress.seconds;
-    w.evaluated = t->settings->evaluates.seconds > 0 ? meter_now() : training_epochs(&w);
-    checkpoints_begin(&t->checkpoints, m, &w.progress);
-    pool_meet_here(m);
-    train_all(&w);
+    if (!begin(&w, &due)) {
+        if (m->index == 0)
+            fprintf(stderr, "%s: the training ended before this node could take part\n",
+                    fail_program());
+        free(w.state);
+        return;
+    }
+    train_all(&w, &due);
     take_best(&w);
     kind->end(&w);
     const struct counters counters = counters_take(&t->counters, m);

@@ -6,6 +6,12 @@
  * The job: options, load, tables, the pool opens, ready, start, the workers, unload. A worker:
  * begin; in each epoch steps, flush, report, judge, a checkpoint, evaluate; end, save, close.
  *
+ * In a job that survives the loss of nodes all workers meet behind each epoch (and before the first
+ * one). If a node was lost since, or one has come, all rest and begin again, each with its share
+ * among those that are there: as from a checkpoint, but of the rows as they are. What a lost node
+ * had not done of its epoch nobody does. A newcomer begins with that meeting. A program that cannot
+ * rest, as its workers have what no row has, ends with a loss.
+ *
  * Callers   training_run(): main(), or each node of a simulation. Hooks of a worker run on its
  *           thread; those that every worker of every node calls may be collectives
  * Memory    the program's struct, and a worker's state, both zeros at first
@@ -37,6 +43,7 @@ struct training_worker {
     bool is_through;
     double evaluated; /* when, or where: seconds, epochs */
     uint64_t judged;  /* steps, of the model that was evaluated last */
+    bool is_outside;  /* a newcomer's, before its first meeting */
 };
 
 /* What a worker has trained with. A step adds to it. */
@@ -51,7 +58,7 @@ struct training_epoch {
     const struct training *training;
     uint64_t number;
     double examples, loss, more, seconds;
-    bool is_whole; /* not cut short by --seconds */
+    bool is_whole; /* not cut short by --seconds or a loss */
 };
 
 enum { TRAINING_MODEL_TABLES = 2 };
@@ -103,6 +110,9 @@ struct training_kind {
     void (*end)(struct training_worker *);   /* the last evaluation */
     void (*save)(struct training_worker *);  /* the first worker alone */
     void (*close)(struct training_worker *); /* NULL: nothing to do */
+    /* What `begin` opened is closed: it may be called again, for another share, behind whole epochs.
+     * NULL: a loss ends the training. */
+    void (*rest)(struct training_worker *);
 };
 
 /* The hooks that all programs have, by these names: of the job; of the loop. */

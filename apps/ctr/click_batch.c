@@ -107,7 +107,8 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
 {
     uint64_t end;
     size_t entries = ctr_entries(c, c->options.batch);
-    *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(m, entries)};
+    *f = (struct click_feed){
+        .ctr = c, .batches = pool_clock(m), .list_count = batches_ahead(m, entries)};
     pool_share(c->train, m->place, m->total, &f->first, &end);
     f->count = end - f->first;
     f->order = take_memory(f->count, sizeof *f->order);

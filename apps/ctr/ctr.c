@@ -373,15 +373,20 @@ static void say_trivial(const struct ctr *c)
     figures_say(c->options.common.json, "trivial", "         ", &figure, 1);
 }
 
+static void rest(struct training_worker *w)
+{
+    struct worker *own = w->state;
+    wide_deep_close(&own->step);
+    click_feed_close(&own->feed);
+}
+
 /* What is tested is what is saved. */
 static void end(struct training_worker *w)
 {
-    struct worker *own = w->state;
     struct ctr_quality q = test(w, training_epoch_of(w));
     if (training_is_first(w)) say_trivial(w->program);
     if (training_is_first(w)) say_bins(w->program, &q);
-    wide_deep_close(&own->step);
-    click_feed_close(&own->feed);
+    rest(w);
 }
 
 static void save(struct training_worker *w)
@@ -421,4 +426,5 @@ const struct training_kind ctr_training = {.name = "locus-ctr",
                                            .chooses = chooses,
                                            .validate = validate,
                                            .parameters = parameters,
-                                           .evaluate = evaluate};
+                                           .evaluate = evaluate,
+                                           .rest = rest};

@@ -53,7 +53,7 @@ static void count_all(struct accuracy_judge *j, enum labels_purpose purpose, dou
     h->tops = 0;
     for (uint32_t i = 0; i < l->count[purpose]; i++) {
         uint32_t node = l->list[purpose][i];
-        if (j->gnn->part_of[node] != (uint32_t)pool->rank) continue;
+        if (j->gnn->part_of[node] != pool_node(j->member)) continue;
         if (own++ / TOGETHER % pool->workers != j->member->index) continue;
         h->top[h->tops++] = node;
         if (h->tops == TOGETHER) count(j, tally);

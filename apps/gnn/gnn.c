@@ -170,12 +170,17 @@ static size_t tables(void *program, struct locus_table *tables)
     return GNN_TABLES;
 }
 
+static void cut(struct gnn *g, uint32_t parts)
+{
+    g->parts = parts;
+    partition_cut(&g->network, &g->labels, parts, g->options.common.seed, g->part_of);
+}
+
 static void ready(void *program, struct training *t)
 {
     struct gnn *g = program;
     g->part_of = take_memory(g->network.nodes, sizeof *g->part_of);
-    partition_cut(&g->network, &g->labels, (uint32_t)t->pool->size, g->options.common.seed,
-                  g->part_of);
+    cut(g, (uint32_t)t->pool->size);
     t->examples = g->labels.count[LABELS_TRAIN];
     t->is_unjudged = g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0;
 }
@@ -274,9 +279,12 @@ static void init_model(const struct gnn *g, struct pool_member *m)
 
 static void begin(struct training_worker *w, bool goes_on)
 {
-    const struct gnn *g = w->program;
+    struct gnn *g = w->program;
     struct pool_member *m = w->member;
     struct worker *own = w->state;
+    pool_meet_here(m);
+    if (m->index == 0 && g->parts != pool_nodes(m)) cut(g, pool_nodes(m));
+    pool_meet_here(m);
     if (!goes_on) init_model(g, m);
     training_keep_hot(w, gnn_inputs(g), count_uses);
     if (m->index == 0) dense_rows_keep(&g->plan, m, GNN_DENSE);
@@ -392,7 +400,7 @@ static void end(struct training_worker *w)
     if (training_is_first(w)) say_trivial(w->program);
 }
 
-static void close_all(struct training_worker *w)
+static void rest(struct training_worker *w)
 {
     struct worker *own = w->state;
     epochs_close(&own->epochs);
@@ -448,4 +456,5 @@ const struct training_kind gnn_training = {.name = "locus-gnn",
                                            .chooses = chooses,
                                            .validate = validate,
                                            .parameters = parameters,
-                                           .close = close_all};
+                                           .close = rest,
+                                           .rest = rest};

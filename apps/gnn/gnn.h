@@ -35,7 +35,7 @@ struct gnn {
     struct network network;
     struct labels labels;
     struct features features; /* empty: embeddings are learned */
-    uint32_t *part_of;        /* of each node: whose it is */
+    uint32_t *part_of, parts; /* of each node: whose it is; how many there are */
     struct dense_plan plan;   /* of the dense layers; the last one finds the classes */
 };
 

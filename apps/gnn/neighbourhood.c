@@ -258,7 +258,7 @@ static void take_share(struct epochs *e, const struct pool_member *m)
     uint64_t first, end;
     for (uint32_t i = 0; i < l->count[LABELS_TRAIN]; i++) {
         uint32_t node = l->list[LABELS_TRAIN][i];
-        if (e->gnn->part_of[node] == (uint32_t)m->pool->rank) own[count++] = node;
+        if (e->gnn->part_of[node] == pool_node(m)) own[count++] = node;
     }
     pool_share(count, m->index, m->pool->workers, &first, &end);
     e->count = (uint32_t)(end - first);
@@ -310,7 +310,7 @@ static bool fill(void *epochs, locus_loader *loader, void *to)
 void epochs_open(struct epochs *e, const struct gnn *g, struct pool_member *m, uint64_t epochs)
 {
     const struct gnn_options *o = &g->options;
-    *e = (struct epochs){.gnn = g, .place = m->place};
+    *e = (struct epochs){.gnn = g, .batches = pool_clock(m), .place = m->place};
     take_share(e, m);
     go_to(e, epochs);
     neighbourhood_maker_init(&e->maker, g, o->batch, o->neighbours, o->dropout);

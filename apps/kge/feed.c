@@ -285,7 +285,9 @@ void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
                const struct progress *from, uint64_t parts)
 {
     *f = (struct feed){.task = t,
+                       .member = m,
                        .parts = parts,
+                       .batches = pool_clock(m),
                        .worker = t->distribution ? locus_worker_id(m->worker) : -1,
                        .signals = pace_signals_ahead(m->pool)};
     take_share(f, m);
@@ -324,6 +326,9 @@ const struct batch *feed_next(struct feed *f)
 void feed_close(struct feed *f)
 {
     must(locus_feed_close(f->loader), "closing a loader");
+    /* Those that were not used; of the others it is an error. */
+    for (size_t i = 0; i < f->portion_count && f->task->distribution; i++)
+        (void)locus_finish_sample(f->member->worker, f->portions[i]->batches[0].sample);
     for (size_t i = 0; i < f->portion_count; i++) {
         for (size_t j = 0; j < f->portion_batches; j++) batch_fini(&f->portions[i]->batches[j]);
         free(f->portions[i]->batches);

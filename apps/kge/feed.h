@@ -3,7 +3,7 @@
  * loader (locus_feed_open()), which signals intent for their rows and has their negative samples
  * prepared.
  *
- * A batch takes one clock: the n-th batch of a worker has clock n. Portions are a few batches, so
+ * A batch takes one clock, from that on which the worker has when it opens. Portions are a few batches, so
  * that small ones are handed over together; the last of an epoch may be shorter.
  *
  * Where all entities are negatives, each batch has all of them, in order, and the intent for them is
@@ -38,11 +38,12 @@ struct batch {
 
 struct feed {
     const struct task *task;
+    const struct pool_member *member;
     locus_feed *loader;
     struct rng rng;
     uint32_t *order; /* of the worker's facts */
     size_t count, at, end;
-    uint64_t batches, epochs; /* so far; the former is the clock */
+    uint64_t batches, epochs; /* the clock of the next one; so far */
     uint64_t part, parts;     /* of the epoch: begun, and all; `end` is that of the part */
     int worker;               /* its id; -1: no sample is the manager's */
     bool signals;             /* intent */

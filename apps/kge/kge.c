@@ -395,11 +395,16 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
     floats[1] = model_relation_floats(m);
 }
 
-static void end(struct training_worker *w)
+static void rest(struct training_worker *w)
 {
     struct worker *own = w->state;
     step_close(&own->step);
     feed_close(&own->feed);
+}
+
+static void end(struct training_worker *w)
+{
+    rest(w);
     judge_by(w, GRAPH_VALID);
     judge_by(w, GRAPH_TEST);
 }
@@ -446,4 +451,5 @@ const struct training_kind kge_training = {.name = "locus-kge",
                                            .flush = flush,
                                            .chooses = chooses,
                                            .validate = validate,
-                                           .parameters = parameters};
+                                           .parameters = parameters,
+                                           .rest = rest};

@@ -386,7 +386,7 @@ static void say_trivial(const struct mf *f)
     figures_say(f->options.common.json, "trivial", "         ", &figure, 1);
 }
 
-static void end(struct training_worker *t)
+static void rest(struct training_worker *t)
 {
     struct worker *own = t->state;
     if (t->training->sweeps) {
@@ -395,6 +395,11 @@ static void end(struct training_worker *t)
         factors_close(&own->step);
         visit_close(&own->visit);
     }
+}
+
+static void end(struct training_worker *t)
+{
+    rest(t);
     pool_quiesce(t->member);
     validate(t);
     if (training_is_first(t)) say_trivial(t->program);
@@ -452,4 +457,5 @@ const struct training_kind mf_training = {.name = "locus-mf",
                                           .flush = flush,
                                           .chooses = chooses,
                                           .validate = validate,
-                                          .parameters = parameters};
+                                          .parameters = parameters,
+                                          .rest = rest};

@@ -78,14 +78,14 @@ struct share {
 /* The same lots on all nodes. */
 static void cut_lots(struct visit *v, const struct pool_member *m)
 {
-    uint64_t nodes = (uint64_t)m->pool->size, lots = LOTS;
+    uint64_t nodes = pool_nodes(m), lots = LOTS;
     uint64_t columns = v->mf->ratings.columns / (v->has_own_rows ? 1 : m->pool->workers);
     uint64_t batches = v->mf->ratings.train / (m->total * v->mf->options.batch);
     while (lots > 1 &&
            (columns < COLUMNS_BETWEEN * nodes * lots || batches < BATCHES_BETWEEN * nodes * lots))
         lots /= 2;
     v->lot = UINT64_MAX / lots;
-    v->offset = v->lot / nodes * (uint64_t)m->pool->rank;
+    v->offset = v->lot / nodes * pool_node(m);
 }
 
 /* Where each worker would have the cells of a batch and more in a column, the workers of a node
@@ -106,8 +106,8 @@ static struct share share_of(struct visit *v, const struct pool_member *m)
     const struct ratings *r = &v->mf->ratings;
     bool has_blocks = v->mf->options.visit == MF_BLOCKS;
     v->has_own_rows = has_blocks || divides_rows(v, m);
-    uint32_t parts = v->has_own_rows ? m->total : (uint32_t)m->pool->size;
-    uint32_t own = v->has_own_rows ? m->place : (uint32_t)m->pool->rank;
+    uint32_t parts = v->has_own_rows ? m->total : pool_nodes(m);
+    uint32_t own = v->has_own_rows ? m->place : pool_node(m);
     uint32_t *rows = take_memory(parts + 1, sizeof *rows),
              *columns = take_memory(m->total + 1, sizeof *columns);
     cut_rows(r, parts, rows);
@@ -354,7 +354,7 @@ static void go_to(struct visit *v, uint64_t epochs)
 void visit_open(struct visit *v, const struct mf *f, struct pool_member *m, uint64_t epochs)
 {
     size_t batch = f->options.batch;
-    *v = (struct visit){.mf = f};
+    *v = (struct visit){.mf = f, .batches = pool_clock(m)};
     struct share s = share_of(v, m);
     take_cells(v, &s);
     announce_rows(v, m, &s);

@@ -164,8 +164,10 @@ static void batch_free(struct window_batch *b)
 void windows_open(struct windows *s, const struct wv *w, struct pool_member *m, uint64_t epochs)
 {
     *s = (struct windows){.wv = w,
+                          .member = m,
                           .is_over = true,
                           .epochs = epochs,
+                          .batches = pool_clock(m),
                           .place = m->place,
                           .worker = w->distribution ? locus_worker_id(m->worker) : -1};
     text_open(&s->text, w->options.common.data, m->place, m->total);
@@ -193,6 +195,9 @@ const struct window_batch *windows_next(struct windows *s)
 void windows_close(struct windows *s)
 {
     must(locus_feed_close(s->feed), "closing a loader");
+    /* Those that were not used; of the others it is an error. */
+    for (size_t i = 0; i < s->count && s->wv->distribution; i++)
+        (void)locus_finish_sample(s->member->worker, s->list[i]->sample);
     for (size_t i = 0; i < s->count; i++) batch_free(s->list[i]);
     free(s->list);
     places_fini(&s->places);

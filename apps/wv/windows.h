@@ -36,6 +36,7 @@ enum { WINDOWS_SENTENCE_MAX = 1000 };
 
 struct windows {
     const struct wv *wv;
+    const struct pool_member *member;
     locus_feed *feed;
     struct text text;
     struct rng rng;
@@ -43,7 +44,7 @@ struct windows {
     uint32_t sentence[WINDOWS_SENTENCE_MAX];
     size_t sentence_length, sentence_at;
     uint64_t words;           /* read, and in no batch yet */
-    uint64_t batches, epochs; /* so far; the former is the clock */
+    uint64_t batches, epochs; /* the clock of the next one; so far */
     unsigned place;           /* of the worker, among all */
     int worker;               /* its id; -1 where it draws the negatives */
     bool is_over;             /* the epoch's text is */

@@ -381,11 +381,16 @@ static void evaluate(struct training_worker *t)
     free(v.correct);
 }
 
-static void end(struct training_worker *t)
+static void rest(struct training_worker *t)
 {
     struct worker *own = t->state;
     skipgram_close(&own->step);
     windows_close(&own->windows);
+}
+
+static void end(struct training_worker *t)
+{
+    rest(t);
     pool_quiesce(t->member);
     evaluate(t);
 }
@@ -456,4 +461,5 @@ const struct training_kind wv_training = {.name = "locus-wv",
                                           TRAINING_JOB,
                                           TRAINING_LOOP,
                                           .flush = flush,
-                                          .evaluate = evaluate};
+                                          .evaluate = evaluate,
+                                          .rest = rest};

@@ -52,12 +52,12 @@ def run(text, *options, **more):
         return finish([sys.executable, *options, script(text, folder)], **more)
 
 
-def run_nodes(count, text, **more):
-    """The same, as a cluster of `count` nodes."""
+def run_nodes(count, text, *options, **more):
+    """The same, as a cluster of `count` nodes; options are those of `locus run`."""
     if not (BIN / "locus").exists():
         raise unittest.SkipTest("the command is not built: make")
     with tempfile.TemporaryDirectory() as folder:
-        return finish([str(BIN / "locus"), "run", "-n", str(count), "--", sys.executable, script(text, folder)], **more)
+        return finish([str(BIN / "locus"), "run", "-n", str(count), *options, "--", sys.executable, script(text, folder)], **more)
 
 
 def finish(command, **more):

@@ -947,6 +947,37 @@ class Processes(unittest.TestCase):
         self.assertEqual(len(ends), 3)
         self.assertLess(max(ends), 0.01)
 
+    def test_process_that_is_killed_is_let_in_again_and_learns_its_share(self):
+        """It ends when all three train, and every row is where it shall be; first values have been written by those who
+        were there, and are not again."""
+        said = passes(self, run_nodes(3, """
+            from embeddings import lt, step, torch
+            embedding = lt.Embedding(30, 4)
+            own, full = slice(int(os.environ["LOCUS_RANK"]), None, 3), 0
+            with lt.open(optimizer := lt.AdamW(embedding, lr=0.1, weight_decay=0)) as job:
+                met = job.meet(0, False, optimizer.lr)
+                if job.node.losses()["is_newcomer"]:
+                    assert optimizer.steps == {"embedding": 20 * int(met[0])} and met[0] > 1, (optimizer.steps, met)
+                    assert optimizer.lr == met[2] < 0.1, optimizer.lr
+                    sys.stdout.write("let in\\n")
+                while met and not met[1]:
+                    epoch = met[0] + 1
+                    for number in range(20):
+                        step(optimizer, (embedding(torch.arange(30)[own]) - 1).square().sum())
+                    optimizer.lr = max(0.98 * optimizer.lr, 0.01)
+                    if job.rank == 1 and epoch == 2 and not job.node.losses()["is_newcomer"]:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    there = job.worker.sum([1])[0]
+                    full += there == 3 and job.node.losses()["joined"] > 0
+                    met = job.meet(epoch, full > 20, optimizer.lr)
+                job.quiesce()
+                far = float((embedding.weight_of(torch.arange(30)) - 1).abs().max())
+                sys.stdout.write(f"far {far:.5f}\\n")""", "--survives", "--restarts", "3"))
+        self.assertEqual(said.count("let in\n"), 1, said)
+        ends = [float(line.split()[1]) for line in said.splitlines() if line.startswith("far ")]
+        self.assertEqual(len(ends), 3, said)
+        self.assertLess(max(ends), 0.01, said)
+
     def test_nodes_share_the_rows(self):
         """And they come in time: also to the first batches, though all are intended within a moment."""
         said = passes(self, run_nodes(2, """

@@ -194,14 +194,15 @@ class _Rows(torch.nn.Module):
         self.initial, self._written = self._written or self.initial, None
         worker.node._on_write.append(self._were_written)
 
-    def write_first(self, values: bool, state: float) -> bool:
+    def write_first(self, values: bool, state: float, is_newcomer: bool) -> bool:
         """This process' part of what rows begin with: first values, or else differences of 0; and the state of all. False:
-        they are all 0, which they are."""
+        they are all 0, which they are. A newcomer's job has them."""
         values = values and not isinstance(self.initial, Zeros)
         if not values and not state:
             return False
         node = self.worker.node
-        for part in itertools.islice(ranges(self.num_embeddings, self.embedding_dim), node.rank, None, node.size):
+        parts = [] if is_newcomer else ranges(self.num_embeddings, self.embedding_dim)
+        for part in itertools.islice(parts, node.rank, None, node.size):
             first = self.initial(part, self.embedding_dim)
             self.worker.set(keys := self.keys_of(part), self._as_held(first) if values else torch.zeros_like(first))
             if state:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
+import numpy as np
 import torch
 
 from .._c import THREADS_MAX, integer
@@ -24,11 +25,13 @@ _ALIGNMENT = 64  # of a safetensors' values
 class Job:
     """What open() gives: a context manager. Its embeddings have rows until it ends."""
 
-    def __init__(self, node: Node, worker: Worker, embeddings: Sequence[_Rows]) -> None:
+    def __init__(self, node: Node, worker: Worker, optimizers: Sequence[Optimizer]) -> None:
         self.node = node
         self.worker = worker
-        self.embeddings = embeddings
+        self.optimizers = optimizers
+        self.embeddings = [each for optimizer in optimizers for each in optimizer.embeddings]
         self.rank, self.size = node.rank, node.size
+        self._is_outside = _is_newcomer(node)
 
     def stats(self) -> Dict[str, float]:
         """As Node.stats(): counters of this process since open()."""
@@ -41,6 +44,22 @@ class Job:
     def quiesce(self) -> None:
         """Collective: afterwards every process sees every update made before it."""
         self.worker.quiesce()
+
+    def meet(self, *values: float) -> Optional[List[float]]:
+        """Collective, before each epoch: returns process 0's `values`. A process that has joined a running job calls it first
+        of all collectives, and is let in with the rates and counts of steps that process 0's optimizers have. None: all
+        others have left before."""
+        news = [each for optimizer in self.optimizers for each in optimizer.news()]
+        said = np.array([1.0, *values, *news]) * (self.rank == 0)
+        met: List[float] = self.worker.meet(said).tolist()
+        if met[0] == 0:
+            return None
+        rest = met[1 + len(values):]
+        for optimizer in self.optimizers if self._is_outside else []:
+            optimizer.take(rest[:1 + len(optimizer.embeddings)])
+            del rest[:1 + len(optimizer.embeddings)]
+        self._is_outside = False
+        return met[1:1 + len(values)]
 
     def checkpoint(self, directory: AnyPath, note: bytes = b"") -> None:
         """Collective: as Worker.checkpoint(). Optimizer state in rows is in it, Optimizer.state_dict() is not."""
@@ -79,6 +98,10 @@ class Job:
         self.node.__exit__(*fault)
 
 
+def _is_newcomer(node: Node) -> bool:
+    return bool(node.losses()["is_newcomer"])
+
+
 def _write(path: Path, name: str, element: str, shape: Tuple[int, int], parts: Iterable[torch.Tensor]) -> None:
     """A safetensors with one tensor, whose values come in parts. It appears when it is whole."""
     size = 2 if element == "bf16" else 4
@@ -115,8 +138,8 @@ def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int
         optimizer.begin()
         for each in optimizer.embeddings:
             each.bind(worker)
-            is_written |= each.write_first(optimizer.holds_values(each), optimizer.first_state)
-    job = Job(node, worker, [each for optimizer in optimizers for each in optimizer.embeddings])
-    if is_written:
+            is_written |= each.write_first(optimizer.holds_values(each), optimizer.first_state, _is_newcomer(node))
+    job = Job(node, worker, optimizers)
+    if is_written and not _is_newcomer(node):
         job.quiesce()
     return job

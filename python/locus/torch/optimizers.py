@@ -4,7 +4,7 @@
 Each does what torch.optim's does on one node, and is one of torch's for who asks: schedulers, GradScaler, clipping. On
 several nodes, their steps add up, as those of asynchronous SGD; dense parameters are torch's own optimizers' business.
 """
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -80,6 +80,14 @@ class Optimizer(torch.optim.Optimizer):
         self.steps: Dict[str, int] = {}  # of each table
         self._counted: Dict[str, int] = {}
         self._rates: Dict[str, float] = {}
+
+    def news(self) -> List[float]:
+        """What a process that joins a running job has to know: the rate, and the steps of each table."""
+        return [self.lr, *(float(self.steps.get(each.table, -1)) for each in self.embeddings)]
+
+    def take(self, news: Sequence[float]) -> None:
+        self.lr = news[0]
+        self.steps = {each.table: int(steps) for each, steps in zip(self.embeddings, news[1:]) if steps >= 0}
 
     def _refuse_other(self, group: Dict[str, Any]) -> None:
         """Of constants but the rate, which are those of the tables."""

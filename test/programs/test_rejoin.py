@@ -1,0 +1,92 @@
+"""Nodes of a training are killed: the others divide all among them, and one that is started again trains with them."""
+import os
+import re
+from signal import SIGKILL, SIGTERM
+
+import support
+from support import HANG_S, IS_SANITIZED, LOCUS, made
+from test_restart import name_of
+from test_run import read
+
+RUN = f"{LOCUS} run --survives --restarts 9"
+
+
+class Rejoining(support.TestCase):
+    limit_s = 1200
+
+    def setUp(self):
+        self.at = self.folder()
+        support.write_data(self.at)
+
+    def lose(self, job, name, rank):
+        [node] = [pid for pid in job.marked() if name_of(pid) == f"locus-{name}"
+                  and b"\0LOCUS_RANK=%d\0" % rank in read(pid, "environ")]
+        os.kill(node, SIGKILL)
+
+    def train(self, name, options, nodes=3):
+        return self.start(f"cd {self.at} && exec {RUN} -n {nodes} --grace 1 -- {support.program(name)} {options}")
+
+    def loses_and_has_again(self, name, options, good, least):
+        """Two of three, one after the other. It does not end by itself, and gets as good as if it had lost nobody."""
+        job = self.train(name, f"{options} --epochs 1000000 --eval-every 1")
+        job.await_text("epoch   1")
+        for times, rank in enumerate((1, 2), 1):
+            self.lose(job, name, rank)
+            job.await_text("nodes     3 of 3 divide all after epoch ", times)
+        begin = job.out.rfind("nodes ")
+        support.wait_until(lambda: any(float(found) * (1 if least > 0 else -1) >= least for found in re.findall(
+            rf"\n.*{good} +([0-9.]+)", job.out[begin:])) or job.process.poll() is not None, job)
+        job.send(SIGTERM)
+        self.assertEqual(job.wait(), 128 + SIGTERM, job)
+        self.assertEqual(job.err.count("; the others go on\n"), 2, job)
+        self.assertEqual(job.err.count(" has joined; node 0 goes on after "), 2, job)
+        self.assertEqual(job.left(HANG_S), 0)
+
+    def test_all_programs_that_can(self):
+        data = {
+            "kge": ("--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2 --reg 0.001 --checkpoint model", "MRR", .8),
+            "mf": (f"{made('mf', '300x100x8000', rank=3)} --rank 6", "RMSE", -.5),
+            "ctr": (f"{made('ctr', '6x100x3000')} --dim 4 --hidden 8,4", "AUC", .6),
+            "gnn": (f"{made('gnn', '400x12x4', same=.8)} --dim 8 --hidden 16", "test", .6)}
+        for name, (options, good, least) in data.items():
+            if name == "kge" or not IS_SANITIZED:
+                with self.subTest(program=name):
+                    self.loses_and_has_again(name, options, good, least)
+
+    def test_without_another_one_the_others_do_its_share_from_the_next_epoch_on(self):
+        for name, options in (("mf", f"{made('mf', '300x100x8000', rank=3)} --rank 6 --visit blocks --technique relocate"),
+                              ("wv", "--data text --min-count 1 --dim 8")):
+            with self.subTest(program=name):
+                job = self.start(f"cd {self.at} && exec {LOCUS} run --survives -n 3 -- {support.program(name)} {options} "
+                                 "--epochs 1000000 --json")
+                job.await_text('"event":"epoch"')
+                self.lose(job, name, 1)
+                job.await_text('{"event":"nodes","nodes":2,"of":3,"epoch":')
+                behind = job.out.split('{"event":"nodes"')[1].count('"event":"epoch"')
+                job.await_text('"event":"epoch"', job.out.count('"event":"epoch"') + behind + 2)
+                job.send(SIGTERM)
+                self.assertEqual(job.wait(), 128 + SIGTERM, job)
+
+    def test_all_end_well_whether_it_comes_in_time_or_not(self):
+        for epochs in (3, 1000):
+            with self.subTest(epochs=epochs):
+                job = self.train("kge", f"--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2 --epochs {epochs}")
+                job.await_text("epoch   1")
+                if "\ntest " not in job.out:
+                    self.lose(job, "kge", 2)
+                self.assertEqual(job.wait(), 0, job)
+                self.assertIn("\ntest ", job.out)
+                self.assertEqual(job.left(HANG_S), 0)
+
+    def test_what_cannot_says_so_and_begins_anew(self):
+        """A node of lda has topics that no other one knows."""
+        job = self.start(f"cd {self.at} && exec {RUN} -n 2 --grace 1 -- {support.program('lda')} "
+                         f"{made('lda', '60x90x40x5')} --topics 6 --epochs 1000000 --checkpoint model")
+        job.await_text("checkpoint after epoch ")
+        self.assertIn("locus-lda: the loss of a node ends this training", job.err)
+        self.lose(job, "lda", 1)
+        job.await_text("goes on after epoch ")
+        job.send(SIGTERM)
+        self.assertEqual(job.wait(), 128 + SIGTERM, job)
+        self.assertIn("; restart ", job.out)
+        self.assertEqual(job.left(HANG_S), 0)
