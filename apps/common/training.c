@@ -116,10 +116,11 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     fail_keeps(NULL, NULL);
     pool_close(&pool);
     if (pool.leaves)
-        fprintf(stderr,
-                "%s: node %d has left, as SIGTERM told it to: the others go on, and what it had not "
-                "done of its epoch nobody does\n",
-                fail_program(), pool.rank);
+        fprintf(
+            stderr,
+            "%s: node %d has left, as SIGTERM told it to: the others go on, and what it had not "
+            "done of its epoch nobody does\n",
+            fail_program(), pool.rank);
     run_log_close();
     kind->unload(program);
     int status = t->has_diverged ? FAIL_STATUS : 0;

@@ -357,7 +357,8 @@ int locus_leave(locus *n)
     rc = check_workers(n);
     if (rc || !n->cluster) return rc ? rc : end(n, false);
     if (n->rank == 0)
-        return error_set(-EINVAL, "locus_leave: rank 0 cannot leave alone: it keeps the others together");
+        return error_set(-EINVAL,
+                         "locus_leave: rank 0 cannot leave alone: it keeps the others together");
     if (!n->plan.config.survives)
         return error_set(-EINVAL, "locus_leave: the job does not survive without a node: set "
                                   "`survives` in the configuration of all, or LOCUS_SURVIVES");

@@ -221,8 +221,7 @@ static bool on_welcome(struct rendezvous *r, struct message_reader *reader)
 static bool change_members(struct rendezvous *r, uint32_t kind, unsigned rank)
 {
     bool joins = kind == CHANGE_JOINS;
-    if (kind >= CHANGE_KINDS || rank == 0 || rank >= r->size ||
-        r->is_lost[rank] != joins)
+    if (kind >= CHANGE_KINDS || rank == 0 || rank >= r->size || r->is_lost[rank] != joins)
         return false;
     r->is_lost[rank] = !joins;
     r->living += joins ? 1 : -1u;
@@ -338,7 +337,8 @@ static bool on_view(struct rendezvous *r, struct message_reader *reader)
     if ((r->phase != RUNNING && r->phase != LEAVING) || !r->seen ||
         !(is_ours || is_next || is_lost) || rank >= r->size)
         return false;
-    if (is_leave ? r->is_lost[rank] : !(is_lost && r->is_lost[rank]) && !change_members(r, kind, rank))
+    if (is_leave ? r->is_lost[rank]
+                 : !(is_lost && r->is_lost[rank]) && !change_members(r, kind, rank))
         return false;
     if (is_lost) r->view.told = number - 1;
     r->view.change = (struct change){number, kind, rank};

@@ -30,9 +30,9 @@ struct server {
     bool survives, is_open;   /* a barrier was released: the first is that all have opened */
     uint32_t met_view;        /* how many changes of members there were before the last barrier */
     unsigned lost, repairing; /* members */
-    unsigned leaver;          /* who leaves by the last change, which is under way; 0: nobody does */
-    unsigned joining;         /* who wants to, and is lost as yet; 0: nobody does */
-    unsigned connecting;      /* who has yet to connect to it, and itself */
+    unsigned leaver;     /* who leaves by the last change, which is under way; 0: nobody does */
+    unsigned joining;    /* who wants to, and is lost as yet; 0: nobody does */
+    unsigned connecting; /* who has yet to connect to it, and itself */
 
     struct reminder barrier, leave;
     unsigned barrier_rank; /* who came first */

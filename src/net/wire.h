@@ -200,7 +200,7 @@ struct wire_entry {
     union {
         /* of the main copy that a holder has, or is sent; of WIRE_TOLD: a number */
         uint64_t version;
-        int64_t clock;    /* of WIRE_CLOCK_...: which; of WIRE_REPAIR: the phase */
+        int64_t clock; /* of WIRE_CLOCK_...: which; of WIRE_REPAIR: the phase */
         /* of WIRE_PUSH, where there is an optimizer (row_type.h) */
         struct {
             float rate, size;

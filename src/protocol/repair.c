@@ -185,7 +185,8 @@ static void promote(struct shard *s, const struct offer *o)
     bool is_claimed = l.is_here || l.term >= term;
     if (is_claimed || loss_home(s, ref) != s->rank) return;
     /* who has left has saved all of it */
-    if (loss_is_leave(s->losses) ? saves_row(s, ref) != NULL : saves_has_later(s, o->index, o->term))
+    if (loss_is_leave(s->losses) ? saves_row(s, ref) != NULL
+                                 : saves_has_later(s, o->index, o->term))
         return;
     shard_count(&s->counters.rows_from_replicas, 1);
     if (o->node == s->rank) {

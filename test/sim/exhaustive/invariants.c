@@ -123,7 +123,8 @@ static const char *check_updates(const struct sight *s)
 {
     struct content c;
     if (world_has_sets() || (is_repairing() && world_state.row_is_lost)) return NULL;
-    if (s->owners + s->rows == 0) return NULL; /* who had it has left, and its home has not decided */
+    if (s->owners + s->rows == 0)
+        return NULL; /* who had it has left, and its home has not decided */
     const char *wrong = content_read(s->sum, world_layout, &c);
     if (wrong)
         return "main copy and updates under way: an update is there twice, or the row is damaged";

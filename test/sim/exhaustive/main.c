@@ -127,9 +127,9 @@ static const char *const known_large[] = {
     "adaptive lose=0 0:begin,push,end 1:begin,push,end",
     "adaptive lose=2 0:begin,push 1:begin,set,pull",
     "leave=0 1:localize,push 2:localize",
-    "leave=2 0:localize,push* 1:localize,set",     /* one that passes requests on */
-    "leave=0 1:keep,push 2:push",                  /* one whose row has a replica */
-    "adaptive leave=0 1:begin,push 2:begin,push",  /* one that knows holders */
+    "leave=2 0:localize,push* 1:localize,set",    /* one that passes requests on */
+    "leave=0 1:keep,push 2:push",                 /* one whose row has a replica */
+    "adaptive leave=0 1:begin,push 2:begin,push", /* one that knows holders */
     "replicate leave=0 1:begin,push 2:begin",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",

@@ -30,7 +30,7 @@ struct key_history {
     uint64_t term; /* of the ownership that was given away last */
     /* The row was lost with a node, and nobody has repaired that; somebody has another one */
     bool is_lost, has_begun;
-    bool is_left; /* and nothing is lost: the node has left */
+    bool is_left;              /* and nothing is lost: the node has left */
     unsigned terms[VIEWS_MAX]; /* known of each view */
     /* Replicas that were offered for a lost row, 0: not that of this node. */
     struct {

@@ -246,8 +246,7 @@ void key_check_fresh(locus_key key, unsigned node)
     directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
     float row[CONTENT_CAPACITY];
     struct content c;
-    if (gate == 0 || j->has_sets || !row_ref_is_held(row_ref_at(node, key), w))
-        return;
+    if (gate == 0 || j->has_sets || !row_ref_is_held(row_ref_at(node, key), w)) return;
     if (!key_read_main(node, key, row) || content_read(row, j->layout, &c)) return;
     const char *wrong = journal_check_fresh(key, gate, &c);
     if (wrong)

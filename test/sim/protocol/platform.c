@@ -13,8 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700,
-       REPEATS_NS = 200000 };
+enum {
+    STEP_NS = 10,
+    NAPS_MAX = 64,
+    ENTRIES_ALWAYS_FIT = 1 << 16,
+    WINDOW_SMALL_BYTES = 700,
+    REPEATS_NS = 200000
+};
 
 struct inbox {
     struct mailbox mailbox;
@@ -63,8 +68,8 @@ static struct {
     struct {
         enum change_kind kind; /* of the last change */
         unsigned node, next;   /* its node; whom we lose next */
-        uint64_t due; /* entries until then, UINT64_MAX: none is to come */
-        uint32_t view; /* losses so far */
+        uint64_t due;          /* entries until then, UINT64_MAX: none is to come */
+        uint32_t view;         /* losses so far */
         uint64_t at_ns;
         unsigned left;                          /* shards that have not repaired the last one */
         uint32_t repaired[PLATFORM_SHARDS_MAX]; /* losses that any shard of this number has */

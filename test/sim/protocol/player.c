@@ -80,8 +80,7 @@ static bool is_gone(const struct worker *w)
 
 static void check(const struct worker *w, locus_key key, const char *wrong)
 {
-    if (wrong && !is_gone(w))
-        report_fail(key, "worker %u saw a row that %s", w->number, wrong);
+    if (wrong && !is_gone(w)) report_fail(key, "worker %u saw a row that %s", w->number, wrong);
 }
 
 /* The only failure that may be is that a node was lost; and then nothing succeeds any more. */

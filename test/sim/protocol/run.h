@@ -22,7 +22,7 @@ struct run_options {
 struct run_result {
     bool is_good;
     uint64_t operations, keys, relocations, replicas, fiber_steps, entries;
-    unsigned undecided;                    /* histories */
+    unsigned undecided;                   /* histories */
     uint64_t lost_nodes, lost_rows, left; /* invariants.h */
 };
 
