@@ -199,6 +199,7 @@ static void meet(locus_worker *worker)
     check(locus_quiesce(worker)); /* and all copies hold all updates */
     double loss[2] = {0.25, 1};   /* of this worker, and of how many examples */
     check(locus_sum(worker, loss, 2));
+    check(locus_meet(worker, loss, 2)); /* so do nodes that have joined the running job */
     check(locus_checkpoint(worker, "calls.checkpoints"));
     check(locus_restore(worker, "calls.checkpoints"));
 }

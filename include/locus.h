@@ -187,14 +187,15 @@ LOCUS_API void locus_config_init_sized(struct locus_config *, size_t size);
 #define locus_config_init(c) locus_config_init_sized((c), sizeof *(c))
 
 /*
- * Joins the cluster, and leaves it. locus_open() returns when all nodes have joined. The node lives
- * until locus_close().
+ * Joins the cluster, and leaves it. locus_open() returns when all nodes have joined; or, if one of this
+ * rank was lost in a running job with `survives`, when this one has taken its place (locus_meet). The
+ * node lives until locus_close().
  *   -EINVAL      an invalid configuration: locus_error() names the field and the value; or nodes
  *                whose configurations differ: it names the field and both values
  *   -ENOMEM      no address space, or no memory for the directory
  *   -ETIMEDOUT   names who is missing
  *   -EADDRINUSE  rank 0: the rendezvous' port is taken
- *   -ECONNRESET  a node left before all had joined
+ *   -ECONNRESET  a node left before all had joined, or was lost while this one joined a running job
  *   -EPROTO      another version of locus, or something at the rendezvous that is not locus
  *   -EACCES      the cluster's secret: this node or rank 0 does not know it; or there is none, and
  *                the rendezvous is not on loopback

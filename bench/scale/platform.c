@@ -471,8 +471,8 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     if (!r) return -ENOMEM;
     *r = (struct reactor){.node = (unsigned)c->rank, .number = number};
     r->turn_ns = NEVER;
-    r->calls =
-        (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
+    r->calls = (struct platform){r,    give_entry, complete_request, read_clock_ns, read_clock_ns,
+                                 NULL, NULL};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
     r->inbox = calloc(plan->config.workers, sizeof *r->inbox);

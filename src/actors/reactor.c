@@ -151,6 +151,14 @@ static void platform_repaired(void *context, uint32_t view)
     r->repaired(r->context, view);
 }
 
+static uint64_t platform_sent(void *context)
+{
+    const struct reactor *r = context;
+    struct link_stats sum = {0};
+    for (unsigned peer = 0; peer < r->nodes; peer++) reactor_add_link(r, peer, &sum);
+    return sum.bytes_sent;
+}
+
 /* Opening. */
 
 static int add_links(struct reactor *r, const struct reactor_config *c)
@@ -224,7 +232,8 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                                         platform_complete,
                                         platform_now_ns,
                                         platform_cpu_ns,
-                                        platform_repaired};
+                                        platform_repaired,
+                                        platform_sent};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }

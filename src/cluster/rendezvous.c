@@ -324,7 +324,8 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
               "a node was reported as lost whose rank does not exist");
     hub_lock(&r->hub);
     bool is_heard = !r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING);
-    if (is_heard && !r->is_lost[rank] && is_news(r, (unsigned)rank, reason)) {
+    bool is_lost = r->is_lost[rank] && (unsigned)rank != r->rank; /* who joins is as yet */
+    if (is_heard && !is_lost && is_news(r, (unsigned)rank, reason)) {
         struct message *m = message_new(MESSAGE_REPORT);
         message_put_u32(m, (uint32_t)rank);
         message_put_text(m, reason);

@@ -142,7 +142,8 @@ void clocks_wait(struct shard *s, struct request *r)
     if (r->clock <= c->awaited) return;
     c->awaited = r->clock;
     for (unsigned n = 0; n < s->nodes; n++)
-        if (n != s->rank) shard_send(s, n, WIRE_CLOCK_AWAITED, 0, r->clock);
+        if (n != s->rank && c->peer[n].updated < INT64_MAX) /* it is no lost node */
+            shard_send(s, n, WIRE_CLOCK_AWAITED, 0, r->clock);
 }
 
 const char *clocks_entry(struct shard *s, const struct arrival *a)

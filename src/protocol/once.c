@@ -84,12 +84,13 @@ void once_tell_origins(struct shard *s)
 
 void once_forget(struct shard *s)
 {
+    struct once *o = s->once;
     unsigned lost = s->losses->change.node;
-    for (unsigned n = 0; s->once && n < s->nodes; n++) {
+    for (unsigned n = 0; o && n < s->nodes; n++) {
         notes_of(s, lost, n)->count = notes_of(s, n, lost)->count = 0;
-        s->once->said[n * s->nodes + lost] = 0;
+        o->said[n * s->nodes + lost] = o->said[lost * s->nodes + n] = 0;
     }
-    if (s->once) s->once->answers[lost] = 0;
+    if (o) o->answers[lost] = o->heard[lost] = 0; /* who joins there has heard of nothing */
 }
 
 /* ---- life ---- */

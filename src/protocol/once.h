@@ -25,7 +25,7 @@
 #include "protocol/shard.h"
 
 #ifdef LOCUS_FIBERS
-enum { ONCE_WRITES_MAX = 6 };
+enum { ONCE_WRITES_MAX = 8 };
 #else
 enum { ONCE_WRITES_MAX = 4096 };
 #endif

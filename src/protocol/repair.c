@@ -163,7 +163,8 @@ static void find_orphan(struct shard *s, struct record *r)
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (!l.is_replica) return;
-    if (may_be_orphan(s, l.owner))
+    bool is_of_former_home = r->is_orphan && loss_home(s, ref) != row_ref_home(ref);
+    if (may_be_orphan(s, l.owner) || is_of_former_home)
         replica_is_orphaned(s, r, loss_home(s, ref));
     else
         replica_comes_from(s, r, l.owner); /* an orphan of an earlier loss was its home's */
@@ -272,6 +273,7 @@ static void decide(struct shard *s)
     each_record(s, find_orphan);
     decide_offers(s);
     if (!joins || node == s->rank) each_partition(s, decide_rows);
+    if (joins) saves_pass(s);
     loss_pass(s);
     if (!joins) round_forget(s, node);
     clocks_change(s, node, joins);
@@ -360,6 +362,14 @@ static void have_nothing(struct shard *s, struct partition *p)
     }
 }
 
+/* We join: all that was before is as it is at the others. */
+static void begin_as_newcomer(struct shard *s)
+{
+    each_partition(s, have_nothing);
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (!s->losses->is_member[n]) clocks_change(s, n, false);
+}
+
 void repair_begin(struct shard *s, struct change change)
 {
     if (s->failure < 0) return;
@@ -379,7 +389,7 @@ void repair_begin(struct shard *s, struct change change)
     origin_repairs(s);
     each_record(s, note_lost_sender);
     saves_repair(s);
-    if (loss_is_join(s->losses) && change.node == s->rank) each_partition(s, have_nothing);
+    if (change.node == s->rank) begin_as_newcomer(s);
     s->wrong[change.node] = NULL;
     each_partition(s, claim_held);
     say_phase(s);

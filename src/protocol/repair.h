@@ -15,8 +15,12 @@
  *
  * When all are in phase 3, it is over: what is parked is served, and everything goes on.
  *
+ * A node that joins where one was lost goes through the same phases with the others. Nothing is lost
+ * then: in phase 1 all tell it which of its keys' rows they have, and who was at home to these keys
+ * gives up what nobody has written; in phase 3 it has the rest.
+ *
  * Reads and writes of rows and replicas that are here go on meanwhile. All nodes that live repair
- * the same losses in the same order. A peer may be ahead: its markers may come before repair_begin.
+ * the same changes in the same order. A peer may be ahead: its markers may come before repair_begin.
  *
  * Callers   the shard's thread, between turns
  * Memory    what is parked (dispatch.h), and loss.h

@@ -27,7 +27,7 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
 void replica_comes_from(struct shard *s, struct record *r, unsigned owner)
 {
     struct source *source = &s->replicas->source[owner];
-    if (r->source == owner || r->version == 0) return;
+    if (r->source == owner || r->version == 0 || shard_is_full(s)) return; /* which counts none */
     s->replicas->source[r->source].replicas--;
     if (source->replicas++ == 0) source->heard_ns = s->now_ns;
     r->source = (uint16_t)owner;

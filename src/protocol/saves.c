@@ -63,7 +63,9 @@ void saves_came(struct shard *s, struct row_ref ref, unsigned from)
 {
     drop(s, ref);
     bitset_add(&s->saves->unsaved, ref.index);
-    if (from != s->rank) s->saves->peer[from].received++;
+    if (from == s->rank) return;
+    s->saves->peer[from].received++;
+    s->saves->came++;
 }
 
 static void push(struct saves_peer *p, struct given given)
@@ -153,10 +155,15 @@ static size_t save(struct shard *s, uint64_t index)
     size_t bytes = wire_entry_bytes(ref.partition->stored);
     shard_count(&s->counters.saves, 1);
     shard_count(&s->counters.saved_bytes, bytes);
+    v->bytes += bytes;
     return bytes;
 }
 
-enum { FETCHED_TOGETHER = 32 };
+#ifdef LOCUS_FIBERS
+enum { FETCHED_TOGETHER = 2, BATCH_BYTES = 1 }; /* simulations have few rows */
+#else
+enum { FETCHED_TOGETHER = 32, BATCH_BYTES = 1 << 18 };
+#endif
 
 static size_t save_some(struct shard *s)
 {
@@ -179,8 +186,7 @@ static void say_batch(struct shard *s)
 {
     struct saves *v = s->saves;
     uint64_t began_ns = s->platform->cpu_ns(s->platform->context);
-    for (size_t bytes = 0; bytes < SAVES_BATCH_BYTES && !is_empty(&v->taken);)
-        bytes += save_some(s);
+    for (size_t bytes = 0; bytes < BATCH_BYTES && !is_empty(&v->taken);) bytes += save_some(s);
     v->batch++;
     for (unsigned n = 0; n < s->nodes; n++) {
         struct saves_peer *p = &v->peer[n];
@@ -202,7 +208,7 @@ static void begin(struct shard *s)
     v->is_sweeping = true;
     v->sweep++;
     v->began_ns = s->now_ns;
-    v->cpu_ns = 0;
+    v->cpu_ns = v->bytes = v->came = 0;
     for (unsigned n = 0; n < s->nodes; n++) v->peer[n].before = v->peer[n].received;
     say_batch(s);
 }
@@ -214,19 +220,45 @@ static void tell_platform(struct shard *s)
     if (view && s->platform->repaired) s->platform->repaired(s->platform->context, view);
 }
 
+static uint64_t sent_bytes(const struct shard *s)
+{
+    return s->platform->sent ? s->platform->sent(s->platform->context) : 0;
+}
+
+static void set_due(struct saves *v, uint64_t due_ns)
+{
+    v->due_ns = due_ns;
+    __atomic_store_n(&v->age.here_ns, due_ns - v->began_ns + v->took_ns, __ATOMIC_RELAXED);
+}
+
 static void end(struct shard *s)
 {
     struct saves *v = s->saves;
-    uint64_t share_ns = s->now_ns + SAVES_PAUSES * v->cpu_ns;
+    uint64_t least_ns = v->began_ns + SAVES_PAUSE_NS,
+             share_ns = s->now_ns + SAVES_PAUSES * v->cpu_ns;
     v->is_sweeping = false;
-    v->due_ns = v->began_ns + SAVES_PAUSE_NS;
-    if (share_ns > v->due_ns) v->due_ns = share_ns;
-    __atomic_store_n(&v->age.here_ns, v->due_ns - v->began_ns + s->now_ns - v->began_ns,
-                     __ATOMIC_RELAXED);
+    v->took_ns = s->now_ns - v->began_ns;
+    v->sent_before = sent_bytes(s);
+    set_due(v, share_ns > least_ns ? share_ns : least_ns);
     for (unsigned n = 0; n < s->nodes; n++)
         if (v->peer[n].before > 0) say(s, n, 0, 0, v->peer[n].before);
     shard_count(&s->counters.sweeps, 1);
     tell_platform(s);
+}
+
+static bool too_many_came(const struct shard *s)
+{
+    uint64_t keys = s->records.keys;
+    return s->saves->came >= (keys > SAVES_CAME_MIN ? keys : SAVES_CAME_MIN);
+}
+
+/* For what else is sent. */
+static bool can_wait(const struct shard *s)
+{
+    const struct saves *v = s->saves;
+    if (v->bytes <= SAVES_FEW_BYTES || s->now_ns >= v->began_ns + SAVES_AGE_NS) return false;
+    return s->platform->sent && !v->covers && !too_many_came(s) &&
+           (sent_bytes(s) - v->sent_before) * SAVES_PERCENT < v->bytes * 100;
 }
 
 uint64_t saves_turn(struct shard *s)
@@ -235,7 +267,11 @@ uint64_t saves_turn(struct shard *s)
     if (!v || v->awaited > 0 || s->losses->members == 1) return UINT64_MAX;
     if (!v->is_sweeping) {
         if (!v->covers && is_empty(&v->unsaved)) return UINT64_MAX;
-        if (s->now_ns < v->due_ns) return v->due_ns;
+        if (s->now_ns < v->due_ns && !too_many_came(s)) return v->due_ns;
+        if (can_wait(s)) {
+            set_due(v, s->now_ns + SAVES_PAUSE_NS);
+            return v->due_ns;
+        }
         begin(s);
     }
     while (v->awaited == 0 && !is_empty(&v->taken)) say_batch(s);
@@ -289,7 +325,8 @@ void saves_repair(struct shard *s)
     struct saves_peer *p = &v->peer[s->losses->change.node]; /* who joins has none of it */
     bool is_lost = !loss_is_leave(s->losses); /* else it answers, and saves what it has */
     while (is_lost && p->first < p->count) hand_over(s, &p->given[p->first++]);
-    __atomic_store_n(&v->age.lost_ns, is_lost ? p->age_ns : 0, __ATOMIC_RELAXED);
+    if (!loss_is_join(s->losses))
+        __atomic_store_n(&v->age.lost_ns, is_lost ? p->age_ns : 0, __ATOMIC_RELAXED);
     v->awaited -= is_lost && p->asked != 0;
     if (is_lost) p->asked = 0;
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
@@ -314,6 +351,17 @@ bool saves_all(struct shard *s)
         saves_turn(s);
     } while (v->awaited == 0 && (v->is_sweeping || !is_empty(&v->unsaved)));
     return v->awaited == 0;
+}
+
+void saves_pass(struct shard *s)
+{
+    for (uint64_t index = 0; index < s->records.keys; index++) {
+        struct row_ref ref = shard_row_ref(s, index);
+        unsigned home = loss_home(s, ref);
+        bool was_heir = loss_heir(s->losses, ref) == s->rank,
+             is_heir = loss_next_heir(s->losses, ref) == s->rank;
+        if (home != row_ref_home(ref) || (home != s->rank && was_heir && !is_heir)) drop(s, ref);
+    }
 }
 
 void saves_repaired(struct shard *s)

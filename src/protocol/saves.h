@@ -28,7 +28,14 @@
 /* Between the beginnings of two sweeps. And saves take at most 3 % of the time: what a sweep takes is
  * a quarter of it, as guardians store each row, and a worker marks it anew, which the shard hears. */
 #define SAVES_PAUSE_NS UINT64_C(100000000)
-enum { SAVES_PAUSES = 31 * 4, SAVES_BATCH_BYTES = 1 << 18 };
+enum { SAVES_PAUSES = 31 * 4 };
+/* Sweeps of more than SAVES_FEW_BYTES wait until this node has sent 100 / SAVES_PERCENT times as much
+ * of everything else as the last one took, but never for longer than that: a node that is silent is
+ * missed no sooner. */
+#define SAVES_AGE_NS UINT64_C(10000000000)
+enum { SAVES_PERCENT = 15, SAVES_FEW_BYTES = 1 << 16 };
+/* Of keys: so many rows that have come, at least, make a sweep due, as who gave them keeps them. */
+enum { SAVES_CAME_MIN = 1 << 16 };
 
 /* Of a row that is elsewhere. */
 struct saved {
@@ -67,6 +74,9 @@ struct saves {
     unsigned awaited;          /* acknowledgements */
     uint32_t covers;           /* the loss whose repair is over with the next sweep; 0: none */
     uint64_t began_ns, cpu_ns; /* of the sweep */
+    uint64_t bytes, took_ns;   /* likewise */
+    uint64_t sent_before;      /* bytes of all kinds, at its end */
+    uint64_t came;             /* rows from others, since it began */
     uint64_t due_ns;           /* the next one */
     struct saves_ages age;     /* atomic */
 };
@@ -118,6 +128,8 @@ static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64
 }
 /* We leave, and nothing changes any more: goes on until all that is here is saved. */
 bool saves_all(struct shard *);
+/* A node joins, and homes and heirs will pass: what we guard no longer its owner saves elsewhere. */
+void saves_pass(struct shard *);
 /* All but one sweep is done: then the platform hears that the loss is repaired. */
 void saves_repaired(struct shard *);
 

@@ -49,6 +49,8 @@ struct platform {
     uint64_t (*cpu_ns)(void *context);
     /* The shard has repaired the loss of this number (repair.h). NULL: nobody asks. */
     void (*repaired)(void *context, uint32_t number);
+    /* Bytes that this shard has sent so far, of all kinds. NULL: nobody asks. */
+    uint64_t (*sent)(void *context);
 };
 
 /* No request is served or leaves, because a node was lost (repair.h). */

@@ -79,7 +79,7 @@ ROLE(survive_rows)
     CHECK_EQ(sscanf(arguments, "%d %31s %119s", &rank, r.team.address, r.folder), 3);
     bool has_folder = strcmp(r.folder, "-") != 0;
     r.table = (struct locus_table){.rows = has_folder ? FEW : MANY, .length = 1};
-    r.team.lab = "survives=1";
+    r.team.survives = 1;
     r.team.shared = &r;
     team_run_node(&r.team, rank, has_folder ? restore : claim);
 }

@@ -9,6 +9,9 @@
  * or a row, and that every request of a worker is completed once, when its node has heard of a
  * failure at the latest.
  *
+ * Where nodes survive the loss of another, one may be lost, of which each of the others hears some time
+ * later, or never; what is said of that may be made up, too, before and behind it.
+ *
  * A frame passes here only if a link would let it pass; one that a shard refuses cuts the link both
  * ways, and each end is told (shard_fail) some time later.
  */
@@ -16,6 +19,7 @@
 
 #include "actors/actor.h"
 #include "intents/intents.h"
+#include "protocol/repair.h"
 
 #include <errno.h>
 
@@ -89,6 +93,9 @@ struct nodes {
     struct node node[NODES];
     struct wire wire[NODES][NODES]; /* from, to */
     unsigned flights;
+    bool survives, has_lost;
+    unsigned lost;
+    bool has_heard[NODES];
     /* Headers of what was said last, to be said again. */
     struct wire_entry said[SAID_MAX];
     unsigned said_count;
@@ -308,6 +315,26 @@ static void fail(struct node *n)
     shard_fail(&n->shard, -ECONNRESET);
 }
 
+/* The others survive it. */
+static void lose(struct nodes *all, unsigned rank)
+{
+    if (all->has_lost) return;
+    all->has_lost = true;
+    all->lost = rank;
+    fail(&all->node[rank]);
+    for (unsigned n = 0; n < NODES; n++)
+        if (n != rank) cut(all, n, rank);
+}
+
+static void hear_of_loss(struct nodes *all, unsigned rank)
+{
+    struct node *n = &all->node[rank];
+    if (!all->has_lost || rank == all->lost || all->has_heard[rank] || n->has_failed) return;
+    all->has_heard[rank] = true;
+    repair_begin(&n->shard, (struct change){1, CHANGE_LOST, all->lost});
+    say_fresh(n);
+}
+
 static void deliver(struct nodes *all, unsigned from, unsigned to, struct frame *f)
 {
     struct node *n = &all->node[to];
@@ -464,8 +491,11 @@ static void step(struct nodes *all)
         send_made_frame(all, from, to);
     else if (what > 0 || !input_rarely(in, 8))
         work(all);
+    else if (all->survives && !all->has_lost)
+        lose(all, input_below(in, NODES));
     else
         fail(&all->node[input_below(in, NODES)]);
+    if (all->has_lost && input_below(in, 8) == 0) hear_of_loss(all, input_below(in, NODES));
     serve_requests(all);
 }
 
@@ -483,6 +513,7 @@ static void deliver_all(struct nodes *all)
 static void come_to_rest(struct nodes *all)
 {
     unsigned turns = 0;
+    for (unsigned r = 0; r < NODES; r++) hear_of_loss(all, r);
     for (unsigned quiet = 0; quiet < REST_TURNS && turns < REST_TURNS_MAX; turns++) {
         quiet = all->flights > 0 ? 0 : quiet + 1;
         deliver_all(all);
@@ -498,8 +529,8 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     struct node *n = &all->node[rank];
     n->all = all;
     n->rank = rank;
-    n->calls =
-        (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns, NULL};
+    n->calls = (struct platform){n,    give_entry, complete_request, read_clock_ns, read_clock_ns,
+                                 NULL, NULL};
     for (unsigned w = 0; w < WORKERS; w++) n->clocks[w] = &n->clock[w];
     const struct store_config store = {
         .tables = tables,
@@ -509,11 +540,12 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
         .rank = rank,
         .replicates = technique != LOCUS_STATIC,
         .is_full = technique == LOCUS_FULL_REPLICATION,
+        .survives = all->survives,
     };
     n->plan = (struct node_plan){
         .store = &n->store,
         .technique = technique_of(technique),
-        .config = {.workers = WORKERS},
+        .config = {.workers = WORKERS, .survives = all->survives},
         .lab = {.is_immediate = acts_immediately},
         .clock = n->clocks,
         .node_keys = &n->waiting_keys,
@@ -542,7 +574,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     all->in = input_of(data, size);
     enum locus_technique technique =
         (enum locus_technique)input_below(&all->in, LOCUS_FULL_REPLICATION + 1);
-    bool acts_immediately = input_byte(&all->in) & 1;
+    unsigned settings = input_byte(&all->in);
+    bool acts_immediately = settings & 1;
+    all->survives = technique_of(technique)->survives && settings & 2;
     for (unsigned r = 0; r < NODES; r++) open_node(all, r, technique, acts_immediately);
     for (unsigned i = 0; i < STEPS_MAX && input_left(&all->in) > 0; i++) step(all);
     come_to_rest(all);

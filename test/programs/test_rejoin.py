@@ -46,7 +46,7 @@ class Rejoining(support.TestCase):
         data = {
             "kge": ("--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2 --reg 0.001 --checkpoint model", "MRR", .8),
             "mf": (f"{made('mf', '300x100x8000', rank=3)} --rank 6", "RMSE", -.5),
-            "ctr": (f"{made('ctr', '6x100x3000')} --dim 4 --hidden 8,4", "AUC", .6),
+            "ctr": (f"{made('ctr', '6x100x3000')} --dim 4 --hidden 8,4", "epoch.*log loss", -.5),
             "gnn": (f"{made('gnn', '400x12x4', same=.8)} --dim 8 --hidden 16", "test", .6)}
         for name, (options, good, least) in data.items():
             if name == "kge" or not IS_SANITIZED:
@@ -87,7 +87,7 @@ class Rejoining(support.TestCase):
                 self.assertEqual(job.left(HANG_S), 0)
 
     def test_all_end_well_whether_it_comes_in_time_or_not(self):
-        for epochs in (3, 1000):
+        for epochs in (3, 150):
             with self.subTest(epochs=epochs):
                 job = self.train("kge", f"--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2 --epochs {epochs}")
                 job.await_text("epoch   1")

@@ -97,6 +97,7 @@ static uint64_t steps, steps_max;
 static bool (*idle)(void);
 static void (*watch)(void);
 static int (*director)(void);
+static bool alone;
 static uint64_t (*now_ns)(void) = time_now_ns;
 
 static struct {
@@ -258,6 +259,7 @@ void fibers_begin(enum fibers_policy policy, uint64_t seed)
     idle = NULL;
     watch = NULL;
     director = NULL;
+    alone = false;
     now_ns = time_now_ns;
     current = &outside;
     memset(&chooser, 0, sizeof chooser);
@@ -362,9 +364,14 @@ uint64_t fibers_steps(void)
     return steps;
 }
 
+void fibers_alone(bool is)
+{
+    alone = is;
+}
+
 void locus_fiber_yield(void)
 {
-    if (current == &outside || director) return;
+    if (current == &outside || director || alone) return;
     if (watch) watch();
     if (++steps > steps_max)
         leave(FIBERS_ENDLESS);

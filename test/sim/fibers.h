@@ -57,6 +57,8 @@ _Noreturn void fibers_stop(void);
 /* The place in the order of fibers_add of who is running; -1: outside a run. */
 int fibers_current(void);
 uint64_t fibers_steps(void);
+/* Nobody is interrupted, while a fiber does what holds a lock of threads. */
+void fibers_alone(bool);
 
 /* A narrow place. Outside a run it does nothing. */
 void locus_fiber_yield(void);

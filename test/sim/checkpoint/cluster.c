@@ -4,7 +4,6 @@
 #include "sim/protocol/platform.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,10 +102,8 @@ static void open_nodes(const struct shape *s)
     c.workers = s->workers;
     c.shards = s->shards;
     c.technique = s->technique;
-    char lab[40];
-    snprintf(lab, sizeof lab, "%s%s", s->survives ? "survives=1," : "",
-             s->acts_immediately ? "immediate" : "");
-    setenv("LOCUS_LAB", lab, 1);
+    c.survives = s->survives;
+    setenv("LOCUS_LAB", s->acts_immediately ? "immediate" : "", 1);
     c.size = (int)s->nodes;
     c.rendezvous = "simulated:1";
     for (c.rank = 0; c.rank < c.size; c.rank++)

@@ -103,6 +103,8 @@ static const char *const known[] = {
     "adaptive lose=1 0:begin,set 1:begin,push",      /* a holder */
     "adaptive lose=1 0:begin,end 1:begin,push,push", /* to which the row moves */
     "replicate lose=0 1:begin,push 2:begin",
+    "lose=0 1:push 2:localize", /* a push that was done, and moves on */
+    "replicate lose=0 1:push 2:begin",
     /* ---- a node leaves ---- */
     "leave=1 1:localize,push 2:push", /* with the row */
     "leave=0 1:localize,push 2:push", /* the home of a row that is elsewhere */

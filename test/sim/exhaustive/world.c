@@ -87,7 +87,7 @@ static void open_node(unsigned rank)
         n->progress[w] = w < n->workers ? 0 : INT64_MAX;
     }
     n->calls = (struct platform){
-        n, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
+        n, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired, NULL};
     n->plan = (struct node_plan){.store = &world_store[rank],
                                  .technique = technique_of(world_scenario.technique),
                                  .config.survives = world_scenario.loses > 0,

@@ -157,6 +157,19 @@ static void left(unsigned shard, unsigned node)
     }
 }
 
+static void joined(unsigned node)
+{
+    const struct script *s = invariants_world.script;
+    invariants_world.losses.joined++;
+    journal_workers_come_back(node * s->workers, s->workers);
+    for (locus_key key = 0; key < s->keys; key++) {
+        struct key_history *k = &invariants_world.key[key];
+        k->word[node] = row_ref_word(row_ref_at(node, key));
+        k->keeps[node] = k->took_back[node] = false;
+        k->seen[node] = 0;
+    }
+}
+
 /* What a shard remembers of a node that was lost. */
 static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
 {
@@ -228,6 +241,7 @@ struct platform_hooks invariants_hooks(void)
                                    .leaves = leaves,
                                    .left = left,
                                    .dropped = dropped,
+                                   .joined = joined,
                                    .repaired = repaired};
 }
 

@@ -24,7 +24,7 @@
 #include <string.h>
 
 /* Terms of a view: they begin at its number times 2^30. */
-enum { VIEWS_MAX = 1 + PLATFORM_CHANGES_MAX, TERMS_MAX = 4096, VIEW_TERM_BITS = 30 };
+enum { VIEWS_MAX = 1 + PLATFORM_CHANGES, TERMS_MAX = 4096, VIEW_TERM_BITS = 30 };
 
 struct key_history {
     uint64_t term; /* of the ownership that was given away last */
@@ -80,6 +80,13 @@ static inline bool is_gone(unsigned node, locus_key key)
 static inline unsigned home_at(unsigned node, locus_key key)
 {
     return row_ref_home(row_ref_at(node, key));
+}
+
+/* The same at the start. */
+static inline unsigned first_home(locus_key key)
+{
+    struct row_ref ref = row_ref_at(0, key);
+    return platform_shard(0, 0)->store->home.node[row_ref_number(ref) % HOME_BUCKETS];
 }
 
 static inline bool is_elsewhere(enum directory_state state, bool is_home)

@@ -124,7 +124,7 @@ static void release(unsigned nodes, const struct cluster *first)
     last.view = first->view;
     last.met_ns = platform_now_ns();
     for (unsigned n = 0; n < nodes; n++) {
-        if (joined[n]->is_gone) continue;
+        if (joined[n]->is_gone || joined[n]->is_newcomer) continue;
         joined[n]->word = all;
         joined[n]->arrived = false;
         joined[n]->met_ns = platform_hears_ns(n);
@@ -136,7 +136,7 @@ void joined_look_for_meeting(unsigned nodes)
 {
     const struct cluster *first = NULL;
     for (unsigned n = 0; n < nodes; n++) {
-        if (joined[n] && joined[n]->is_gone) continue;
+        if (joined[n] && (joined[n]->is_gone || joined[n]->is_newcomer)) continue;
         if (!joined[n] || (!joined[n]->arrived && !joined[n]->absent)) return;
         if (joined[n]->arrived && !first) first = joined[n];
     }
@@ -180,7 +180,7 @@ void cluster_free(struct cluster *c)
 {
     if (!c) return;
     for (unsigned s = 0; c->reactor && s < c->shards; s++) platform_end_reactor(c, s);
-    joined[c->rank] = NULL;
+    if (joined[c->rank] == c) joined[c->rank] = NULL;
     free(c->reactor);
     free(c);
 }

@@ -21,7 +21,8 @@ struct cluster {
     void *context;
     bool is_lost;     /* it has heard of a loss that ends its calls */
     bool is_gone;     /* it was lost, and the others survive that: they do not wait for it */
-    uint32_t view;    /* losses that the others survive */
+    bool is_newcomer; /* it came later: they do not wait for it either */
+    uint32_t view;    /* changes that the others survive */
     uint64_t view_ns; /* when it hears of the last one */
     unsigned lost_rank;
     uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */

@@ -3,6 +3,7 @@
 #include "order.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static struct {
         unsigned begun, returned;
     } quiesces[JOURNAL_WORKERS_MAX];
     locus_clock clock[JOURNAL_WORKERS_MAX], bound[JOURNAL_WORKERS_MAX];
-    bool is_lost[JOURNAL_WORKERS_MAX];
+    bool is_lost[JOURNAL_WORKERS_MAX], is_newcomer[JOURNAL_WORKERS_MAX];
 } journal;
 
 void journal_begin(unsigned keys)
@@ -27,6 +28,7 @@ void journal_begin(unsigned keys)
     memset(journal.clock, 0, sizeof journal.clock);
     memset(journal.bound, 0, sizeof journal.bound);
     memset(journal.is_lost, 0, sizeof journal.is_lost);
+    memset(journal.is_newcomer, 0, sizeof journal.is_newcomer);
 }
 
 void journal_key_init(struct content_layout layout, bool has_sets)
@@ -80,6 +82,18 @@ void journal_lose_workers(unsigned first, unsigned count)
     for (struct journal_key *k = journal.key; k < journal.key + journal.keys; k++)
         for (unsigned i = 0; i < k->count; i++)
             if (journal.is_lost[k->event[i].worker]) make_optional(k, &k->event[i]);
+}
+
+void journal_workers_come_back(unsigned first, unsigned count)
+{
+    for (unsigned w = first; w < first + count; w++) {
+        journal.is_lost[w] = false;
+        journal.is_newcomer[w] = true;
+        journal.clock[w] = INT64_MAX;
+        journal.bound[w] = 0;
+        journal.quiesces[w].begun = UINT_MAX;
+        journal.quiesces[w].returned = 0;
+    }
 }
 
 void journal_lose_row(locus_key key)
@@ -156,7 +170,7 @@ const char *journal_check_fresh(locus_key key, locus_clock clock, const struct c
 
 void journal_clock(unsigned worker, locus_clock clock)
 {
-    journal.clock[worker] = clock;
+    if (!journal.is_newcomer[worker]) journal.clock[worker] = clock;
 }
 
 void journal_bound(unsigned worker, locus_clock clock)

@@ -67,6 +67,8 @@ uint64_t journal_tick(void); /* moments of the workers' calls and returns */
 void journal_lose_workers(unsigned first, unsigned count);
 bool journal_is_lost(unsigned worker);
 void journal_lose_row(locus_key);
+/* Other workers come where they were: nobody waits for their clocks, nor they for a quiesce. */
+void journal_workers_come_back(unsigned first, unsigned count);
 void journal_row_is_whole(locus_key);
 
 /* Can one more event of this kind be taken down? */

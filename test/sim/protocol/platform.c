@@ -13,13 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STEP_NS = 10,
-    NAPS_MAX = 64,
-    ENTRIES_ALWAYS_FIT = 1 << 16,
-    WINDOW_SMALL_BYTES = 700,
-    REPEATS_NS = 200000
-};
+enum { STEP_NS = 10, NAPS_MAX = 128, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
+enum { REPEATS_NS = 200000 };
 
 struct inbox {
     struct mailbox mailbox;
@@ -28,8 +23,10 @@ struct inbox {
 
 struct reactor {
     struct shard shard;
+    struct node_plan plan;
     struct platform calls;
     unsigned node, number;
+    bool is_over;        /* another node has come where it was */
     struct inbox *inbox; /* [workers] */
     bool is_in_call, saw_loss;
     bool looks; /* whether its shard has news: once after each turn, and when it is woken */
@@ -64,15 +61,15 @@ static struct {
     unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
     uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
     bool ended, broken;
-    /* Losses that the others survive. */
+    /* Losses that the others survive, and nodes that come back. */
     struct {
-        enum change_kind kind; /* of the last change */
-        unsigned node, next;   /* its node; whom we lose next */
-        uint64_t due;          /* entries until then, UINT64_MAX: none is to come */
-        uint32_t view;         /* losses so far */
+        unsigned node; /* that will be lost */
+        uint64_t due;  /* entries until then, UINT64_MAX: none is to come */
+        uint32_t view; /* changes so far */
+        struct change change[PLATFORM_CHANGES];
         uint64_t at_ns;
         unsigned left;                          /* shards that have not repaired the last one */
-        uint32_t repaired[PLATFORM_SHARDS_MAX]; /* losses that any shard of this number has */
+        uint32_t repaired[PLATFORM_SHARDS_MAX]; /* changes that any shard of this number has */
     } loss;
     uint64_t entries_sent;
     struct platform_counters counters;
@@ -355,9 +352,9 @@ static bool is_quiet(void)
 void platform_lose(unsigned node, unsigned after)
 {
     if (node == 0 || node >= sim.nodes || sim.loss.due != UINT64_MAX || joined[node]->is_gone ||
-        sim.broken || sim.loss.view >= PLATFORM_CHANGES_MAX)
+        sim.broken || sim.loss.view == PLATFORM_CHANGES)
         return;
-    sim.loss.next = node;
+    sim.loss.node = node;
     sim.loss.due = sim.entries_sent + after;
 }
 
@@ -408,46 +405,69 @@ static void cut(unsigned shard, unsigned from, unsigned to)
     if (dice_below(&sim.dice, 2)) l->dead = true;
 }
 
-/* All that are left will hear of it, and their shards later. */
-static void change_members(unsigned node, enum change_kind kind)
+/* Node n, one of those that stay, will hear of it, and its shards later. */
+static void tell(struct cluster *c, unsigned n, unsigned node, uint64_t within_ns)
+{
+    bool is_new = c->view < sim.loss.view; /* or who leaves is lost */
+    c->view = sim.loss.view;
+    if (is_new) c->view_ns = platform_now_ns() + some_ns(within_ns);
+    for (unsigned s = 0; s < sim.shards; s++) {
+        if (joined[node]->is_gone) {
+            cut(s, node, n);
+            cut(s, n, node);
+        }
+        c->reactor[s]->view_ns =
+            (is_new ? c->view_ns : platform_now_ns()) + some_ns(within_ns);
+        sim.loss.left += is_new;
+    }
+}
+
+static void change(enum change_kind kind, unsigned node)
+{
+    uint32_t view = ++sim.loss.view;
+    sim.loss.change[view - 1] = (struct change){view, kind, node};
+}
+
+static uint64_t some_delay_ns(void)
 {
     const uint64_t within_ns[] = {1, 1000, 20000, 200000};
-    uint64_t within = within_ns[dice_below(&sim.dice, 4)];
-    bool is_new = !platform_is_repairing(); /* or who leaves is lost */
-    sim.loss.kind = kind;
-    sim.loss.node = node;
-    sim.loss.view += is_new;
-    for (unsigned n = 0; n < sim.nodes; n++) {
-        struct cluster *c = joined[n];
-        if (c->is_gone) continue;
-        if (is_new) c->view_ns = platform_now_ns() + some_ns(within);
-        c->view = sim.loss.view;
-        for (unsigned s = 0; s < sim.shards; s++)
-            c->reactor[s]->view_ns = platform_now_ns() + some_ns(within) + some_ns(within);
-        if (is_new) sim.loss.left += sim.shards;
+    return within_ns[dice_below(&sim.dice, 4)];
+}
+
+static void tell_others(unsigned node, uint64_t within)
+{
+    for (unsigned n = 0; n < sim.nodes; n++)
+        if (n != node && !joined[n]->is_gone) tell(joined[n], n, node, within);
+}
+
+/* By the same number. */
+static void leaver_is_lost(void)
+{
+    struct change *c = &sim.loss.change[sim.loss.view - 1];
+    struct cluster *lost = joined[c->node];
+    c->kind = CHANGE_LOST;
+    lost->leaves = false;
+    for (unsigned s = 0; s < sim.shards; s++) {
+        sim.loss.left -= !lost->reactor[s]->has_left;
+        lost->reactor[s]->view_ns = UINT64_MAX;
     }
 }
 
 static void lose(unsigned node)
 {
     struct cluster *lost = joined[node];
-    bool leaves = platform_is_repairing();
+    uint64_t within = some_delay_ns();
     sim.loss.due = UINT64_MAX;
+    if (platform_is_repairing())
+        leaver_is_lost();
+    else
+        change(CHANGE_LOST, node);
     sim.loss.at_ns = platform_now_ns();
     lost->is_gone = true;
     lost->leaves = false;
     lost->loss_ns = platform_now_ns() + some_ns(20000);
     lost->lost_rank = node;
-    for (unsigned s = 0; s < sim.shards && leaves; s++) {
-        sim.loss.left -= !lost->reactor[s]->has_left;
-        lost->reactor[s]->view_ns = UINT64_MAX;
-    }
-    change_members(node, CHANGE_LOST);
-    for (unsigned n = 0; n < sim.nodes; n++)
-        for (unsigned s = 0; s < sim.shards && !joined[n]->is_gone; s++) {
-            cut(s, node, n);
-            cut(s, n, node);
-        }
+    tell_others(node, within);
     if (sim.hooks.lost) sim.hooks.lost(node);
     joined_look_for_meeting(sim.nodes);
 }
@@ -455,11 +475,13 @@ static void lose(unsigned node)
 /* Whether it is time for that: while another change is under way only of who leaves. */
 static bool is_lost_next(void)
 {
+    const struct change *last = sim.loss.view ? &sim.loss.change[sim.loss.view - 1] : NULL;
     if (sim.entries_sent < sim.loss.due || !is_quiet()) return false;
-    if (joined[sim.loss.next]->is_gone) sim.loss.due = UINT64_MAX;
-    if (joined[sim.loss.next]->is_gone) return false;
+    if (joined[sim.loss.node]->is_gone || sim.loss.view == PLATFORM_CHANGES)
+        sim.loss.due = UINT64_MAX;
+    if (sim.loss.due == UINT64_MAX) return false;
     return !platform_is_repairing() ||
-           (sim.loss.kind == CHANGE_LEAVES && sim.loss.node == sim.loss.next);
+           (last->kind == CHANGE_LEAVES && last->node == sim.loss.node);
 }
 
 static bool may_leave(const void *node)
@@ -470,11 +492,75 @@ static bool may_leave(const void *node)
 void platform_leave(unsigned node)
 {
     locus_fiber_wait(may_leave, &node);
-    if (platform_is_lost(node) || sim.loss.view >= PLATFORM_CHANGES_MAX) return;
+    if (platform_is_lost(node) || sim.loss.view == PLATFORM_CHANGES) return;
     joined[node]->leaves = true;
     if (sim.hooks.leaves) sim.hooks.leaves(node);
-    change_members(node, CHANGE_LEAVES);
+    change(CHANGE_LEAVES, node);
+    uint64_t within = some_delay_ns();
+    tell_others(node, within);
+    tell(joined[node], node, node, within);
     locus_fiber_wait(may_leave, &node);
+}
+
+/* A node comes back. */
+
+bool platform_may_join(unsigned node)
+{
+    if (platform_is_repairing() || sim.broken) return false;
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (joined[node]->reactor[s]->is_in_call) return false;
+    return platform_is_lost(node) && sim.loss.view < PLATFORM_CHANGES;
+}
+
+bool platform_has_joined(unsigned node)
+{
+    return cluster_repaired(joined[node]) == joined[node]->view;
+}
+
+unsigned platform_newcomer(unsigned shard)
+{
+    const struct change *last = &sim.loss.change[sim.loss.view - 1];
+    if (sim.loss.view == 0 || last->kind != CHANGE_JOINS) return PLATFORM_NODES_MAX;
+    return repair_is_over(&joined[last->node]->reactor[shard]->shard) ? PLATFORM_NODES_MAX
+                                                                      : last->node;
+}
+
+void platform_begins_to_join(unsigned node)
+{
+    change(CHANGE_JOINS, node);
+    for (unsigned s = 0; s < sim.shards; s++) {
+        joined[node]->reactor[s]->is_over = true;
+        for (unsigned n = 0; n < sim.nodes; n++)
+            for (unsigned out = 0; out < 2; out++) {
+                unsigned from = out ? node : n, to = out ? n : node;
+                struct platform_link *l = &sim.link[s][from][to];
+                if (joined[n]->is_gone && n != node) continue;
+                drop_frames(l);
+                free(l->open);
+                draw_link(l, from, to);
+            }
+    }
+}
+
+static void begin_call(struct reactor *);
+static void end_call(struct reactor *);
+static void run_reactor(void *);
+
+void platform_joins(unsigned node)
+{
+    struct cluster *c = joined[node];
+    c->view = sim.loss.view;
+    c->is_newcomer = true;
+    if (sim.hooks.joined) sim.hooks.joined(node);
+    tell_others(node, some_delay_ns());
+    sim.loss.left += sim.shards;
+    for (unsigned s = 0; s < sim.shards; s++) c->reactor[s]->view = c->view;
+    for (unsigned s = 0; s < sim.shards; s++) {
+        begin_call(c->reactor[s]);
+        repair_begin(&c->reactor[s]->shard, sim.loss.change[c->view - 1]);
+        end_call(c->reactor[s]);
+        fibers_add(run_reactor, c->reactor[s]);
+    }
 }
 
 /* Silence. */
@@ -516,23 +602,24 @@ static void end_call(struct reactor *r)
     r->is_in_call = false;
     bool settled = --sim.calls[r->number] == 0;
     if (sim.hooks.returned) sim.hooks.returned(r->number, r->node, settled);
-    if (is_lost_next()) lose(sim.loss.next);
+    if (is_lost_next()) lose(sim.loss.node);
 }
 
-/* The shard hears of the loss; of what the lost node has sent it will hear nothing more. */
+/* The shard hears of the change; of what a lost node has sent it will hear nothing more. */
 static void begin_repair(struct reactor *r)
 {
-    unsigned node = sim.loss.node;
-    struct platform_link *from = &sim.link[r->number][node][r->node];
+    const struct change *c = &sim.loss.change[sim.loss.view - 1];
+    bool is_ours = c->kind == CHANGE_LEAVES && c->node == r->node;
     r->view_ns = UINT64_MAX;
-    if (r->node != node) r->view = sim.loss.view; /* who leaves does not take part in it */
-    if (sim.loss.kind == CHANGE_LOST) {
-        tell_dropped(from->first, r->number, node, r->node);
+    if (!is_ours) r->view = c->number; /* who leaves does not take part in it */
+    if (c->kind == CHANGE_LOST) {
+        struct platform_link *from = &sim.link[r->number][c->node][r->node];
+        tell_dropped(from->first, r->number, c->node, r->node);
         drop_frames(from);
-        sim.link[r->number][r->node][node].dead = true;
+        sim.link[r->number][r->node][c->node].dead = true;
     }
     begin_call(r);
-    repair_begin(&r->shard, (struct change){sim.loss.view, sim.loss.kind, node});
+    repair_begin(&r->shard, *c);
     end_call(r);
 }
 
@@ -547,13 +634,14 @@ static void note_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
     entry_is_complete(r);
-    bool leaves = r->node == sim.loss.node;
+    const struct change *last = &sim.loss.change[sim.loss.view - 1];
+    bool is_leave = last->kind == CHANGE_LEAVES, leaves = is_leave && r->node == last->node;
     if (platform_is_lost(r->node)) return; /* nobody hears that it has left */
     if (view != sim.loss.view || sim.loss.left == 0) abort();
     if (!leaves && (view != r->view || !repair_is_over(&r->shard))) abort();
     sim.loss.left--;
-    if (sim.loss.kind == CHANGE_LEAVES && sim.loss.left == 0) {
-        joined[sim.loss.node]->is_gone = true;
+    if (is_leave && sim.loss.left == 0) {
+        joined[last->node]->is_gone = true;
         joined_look_for_meeting(sim.nodes);
     }
     if (leaves) {
@@ -561,7 +649,7 @@ static void note_repaired(void *context, uint32_t view)
         r->has_left = true;
         return;
     }
-    if (sim.loss.kind == CHANGE_LEAVES) say_goodbye(r, sim.loss.node);
+    if (is_leave) say_goodbye(r, last->node);
     bool is_first = sim.loss.repaired[r->number] < view;
     sim.loss.repaired[r->number] = view;
     if (sim.hooks.repaired) sim.hooks.repaired(r->number, r->node, is_first);
@@ -675,6 +763,7 @@ static bool looks_for_news(struct reactor *r)
 
 static bool has_news(const void *reactor)
 {
+    if (((const struct reactor *)reactor)->is_over) return true;
     struct reactor *r = joined[((const struct reactor *)reactor)->node]
                             ->reactor[((const struct reactor *)reactor)->number];
     const struct cluster *c = joined[r->node];
@@ -697,7 +786,7 @@ static void run_reactor(void *argument)
     struct reactor *r = argument;
     for (;;) {
         locus_fiber_wait(has_news, r);
-        if (sim.ended) return;
+        if (sim.ended || r->is_over) return;
         turn(r);
     }
 }
@@ -775,6 +864,11 @@ void platform_add_reactors(unsigned workers)
         for (unsigned s = 0; s < sim.shards; s++) fibers_add(run_reactor, joined[n]->reactor[s]);
 }
 
+void platform_worker_begins(void)
+{
+    sim.workers_left++;
+}
+
 void platform_worker_ended(void)
 {
     sim.workers_left--;
@@ -850,10 +944,15 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->turn_ns = r->view_ns = UINT64_MAX;
     r->looks = true;
     r->calls = (struct platform){
-        r, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
+        r, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired, NULL};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     if (!r->inbox) return -ENOMEM;
-    const struct shard_config shard = {.plan = plan,
+    r->plan = *plan;
+    if (sim.loss.view > 0) { /* it comes back */
+        r->plan.history = sim.loss.change;
+        r->plan.changes = sim.loss.view - 1;
+    }
+    const struct shard_config shard = {.plan = &r->plan,
                                        .platform = &r->calls,
                                        .number = number,
                                        .round_ns = sim.nature.round_ns,

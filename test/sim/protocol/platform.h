@@ -19,8 +19,7 @@
 #include "sim/fibers.h"
 #include "sim/parts.h"
 
-enum { PLATFORM_NODES_MAX = 8, PLATFORM_SHARDS_MAX = 3 };
-enum { PLATFORM_CHANGES_MAX = 3 }; /* of members */
+enum { PLATFORM_NODES_MAX = 8, PLATFORM_SHARDS_MAX = 3, PLATFORM_CHANGES = 8 };
 
 struct platform_frame {
     struct platform_frame *next;
@@ -61,6 +60,8 @@ struct platform_hooks {
     void (*left)(unsigned shard, unsigned node);
     /* An entry that was sent will never arrive. */
     void (*dropped)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
+    /* A node that was lost has come back. */
+    void (*joined)(unsigned node);
     /* A shard's repair is over; is_first: of those of its number. */
     void (*repaired)(unsigned shard, unsigned node, bool is_first);
 };
@@ -74,6 +75,7 @@ void platform_end(void);
  * nothing is under way. */
 void platform_add_reactors(unsigned workers);
 void platform_worker_ended(void);
+void platform_worker_begins(void); /* one more, of a node that has come back */
 
 uint64_t platform_now_ns(void);
 struct shard *platform_shard(unsigned node, unsigned shard); /* NULL: the node is not open */
@@ -95,10 +97,20 @@ bool platform_is_lost(unsigned node);
 void platform_leave(unsigned node);
 /* It was lost, or the shard has left. */
 bool platform_is_gone(unsigned node, unsigned shard);
-/* Losses that the shard has heard of. */
+/* Changes of members that the shard has heard of. */
 uint32_t platform_view(unsigned node, unsigned shard);
-/* Not all shards have repaired the last loss. */
+/* Not all shards have repaired the last change. */
 bool platform_is_repairing(void);
+
+/* A node that was lost comes back, as soon as it may: no repair is under way, and its shards, whose
+ * workers have all closed, do nothing. Before locus_open() for it, and behind that. */
+bool platform_may_join(unsigned node);
+void platform_begins_to_join(unsigned node);
+void platform_joins(unsigned node);
+/* All its shards have repaired the change with which it came. */
+bool platform_has_joined(unsigned node);
+/* The node that joins with this shard, which has not repaired that; PLATFORM_NODES_MAX: none. */
+unsigned platform_newcomer(unsigned shard);
 
 /* For so long nothing arrives at the one node from the other; the node's shards do nothing, while
  * its workers go on. */

@@ -37,6 +37,8 @@ struct worker {
     locus_clock until[SCRIPT_KEYS_MAX]; /* of each key, the last end that it has said */
     const struct script_step *step;     /* that it plays now; NULL: it has closed */
     bool is_lost;                       /* a call told of a loss: nothing may work any more */
+    bool is_closed;
+    unsigned first; /* of the steps that it plays: not 0 where a node has come back */
     struct call call[OPEN_MAX];
 };
 
@@ -44,6 +46,7 @@ static struct {
     const struct script *script;
     const bool *is_dropped;
     struct dice dice;
+    locus *(*comes_back)(unsigned node);
     struct worker worker[SCRIPT_WORKERS_MAX];
     bool leaves[PLATFORM_NODES_MAX];
     struct player_counters counters;
@@ -54,8 +57,10 @@ struct player_counters player_counters(void)
     return player.counters;
 }
 
-void player_begin(const struct script *s, const bool *is_dropped, struct dice d)
+void player_begin(const struct script *s, const bool *is_dropped, struct dice d,
+                  locus *(*comes_back)(unsigned node))
 {
+    player.comes_back = comes_back;
     player.script = s;
     player.is_dropped = is_dropped;
     player.dice = d;
@@ -344,7 +349,7 @@ static bool takes_place(const struct script_step *meeting)
 
 static void meet(struct worker *w, const struct script_step *s)
 {
-    if (!takes_place(s)) return;
+    if (!takes_place(s) || w->first > 0) return;
     wait_for_all(w);
     if (w->is_lost) return;
     report_called(w->number, s);
@@ -451,6 +456,8 @@ static void reload(struct worker *w, const struct script_step *s)
     check_result(w, s, rc);
 }
 
+static void join(const struct worker *, const struct script_step *);
+
 static void play(struct worker *w, const struct script_step *s)
 {
     switch ((enum script_kind)s->kind) {
@@ -468,6 +475,7 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_BREAK: platform_break(node_of(w), s->amount); break;
     case STEP_LEAVE: player.leaves[node_of(w)] = node_of(w) > 0; break;
     case STEP_LOSE: platform_lose(s->peer, s->amount); break;
+    case STEP_JOIN: join(w, s); break;
     case STEP_HOLD: platform_hold(s->peer, node_of(w), s->amount); break;
     case STEP_STOP: platform_stop(node_of(w), s->amount); break;
     case STEP_CLOCK:
@@ -507,6 +515,7 @@ static void close_worker(struct worker *w)
     if (rc == 0) rc = locus_worker_close(w->handle);
     if (rc) check_result(w, &closing, rc);
     w->step = NULL;
+    w->is_closed = true;
     report_done(w->number, &closing, rc);
     if (player.leaves[node_of(w)] && collective_all_closed(&w->node->collective)) leave(w);
     platform_worker_ended();
@@ -516,7 +525,7 @@ static void run(void *argument)
 {
     struct worker *w = argument;
     const struct script *s = player.script;
-    for (unsigned i = 0; i < s->count; i++) {
+    for (unsigned i = w->first; i < s->count; i++) {
         if (s->step[i].worker != w->number || (player.is_dropped && player.is_dropped[i])) continue;
         if (player.leaves[w->number / s->workers]) break;
         w->step = &s->step[i];
@@ -526,15 +535,64 @@ static void run(void *argument)
     close_worker(w);
 }
 
+static void open_worker(struct worker *w)
+{
+    if (locus_worker_open(w->node, &w->handle) || locus_loader_open(w->handle, &w->loader))
+        report_fail(REPORT_NO_KEY, "worker %u cannot open: %s", w->number, locus_error());
+}
+
 void player_add_worker(locus *node, unsigned number)
 {
     struct worker *w = &player.worker[number];
-    memset(w, 0, sizeof *w);
-    w->node = node;
-    w->number = number;
-    if (locus_worker_open(node, &w->handle) || locus_loader_open(w->handle, &w->loader))
-        report_fail(REPORT_NO_KEY, "worker %u cannot open: %s", number, locus_error());
+    *w = (struct worker){.node = node, .number = number};
+    open_worker(w);
     fibers_add(run, w);
+}
+
+/* ---- a node comes back ---- */
+
+static bool may_come_back(const void *node)
+{
+    const unsigned n = *(const uint8_t *)node, each = player.script->workers;
+    for (unsigned w = n * each; w < (n + 1) * each; w++)
+        if (!player.worker[w].is_closed) return !platform_is_lost(n);
+    return !platform_is_lost(n) || platform_is_broken() || platform_may_join(n);
+}
+
+static bool has_come_back(const void *worker)
+{
+    unsigned node = node_of(worker);
+    return platform_has_joined(node) || platform_is_lost(node);
+}
+
+static void run_again(void *argument)
+{
+    locus_fiber_wait(has_come_back, argument);
+    fibers_alone(true);
+    open_worker(argument);
+    fibers_alone(false);
+    run(argument);
+}
+
+/* Its workers go on behind this step. */
+static void join(const struct worker *w, const struct script_step *s)
+{
+    unsigned node = s->peer, each = player.script->workers;
+    if (is_gone(w) || !platform_is_lost(node)) return;
+    locus_fiber_wait(may_come_back, &s->peer);
+    if (is_gone(w) || !platform_is_lost(node) || platform_is_broken()) return;
+    report_called(w->number, s);
+    locus *opened = player.comes_back(node);
+    for (unsigned n = node * each; n < (node + 1) * each; n++) {
+        struct worker *again = &player.worker[n];
+        uint64_t calls = again->calls;
+        *again = (struct worker){.node = opened,
+                                 .number = n,
+                                 .calls = calls,
+                                 .first = 1 + (unsigned)(s - player.script->step)};
+        platform_worker_begins();
+        fibers_add(run_again, again);
+    }
 }
 
 static void print_step(FILE *to, const struct script_step *s)

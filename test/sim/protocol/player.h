@@ -11,8 +11,10 @@
 
 #include "script.h"
 
-/* `is_dropped` [count of steps]: not to be played; NULL: play all. */
-void player_begin(const struct script *, const bool *is_dropped, struct dice);
+/* `is_dropped` [count of steps]: not to be played; NULL: play all. comes_back: opens a node that was
+ * lost, whose workers then play what theirs would have played. */
+void player_begin(const struct script *, const bool *is_dropped, struct dice,
+                  locus *(*comes_back)(unsigned node));
 void player_add_worker(locus *, unsigned worker);
 
 /* Writes who has not closed, what he is at, and his calls under way; returns a key of them. */

@@ -18,7 +18,11 @@ enum { STEPS_MAX = 5000000, TABLES_MAX = 3 };
 
 static struct {
     struct script script;
+    struct locus_table table[TABLES_MAX];
+    struct locus_config config;
     locus *node[PLATFORM_NODES_MAX];
+    locus *gone[PLATFORM_CHANGES]; /* where others have come since */
+    unsigned gone_count;
     char replay[4096];
 } run;
 
@@ -93,26 +97,43 @@ static unsigned draw_tables(struct dice *d, struct locus_table *table)
     return tables;
 }
 
+static void open_node(unsigned rank)
+{
+    struct locus_config *c = &run.config;
+    c->rank = (int)rank;
+    int rc = locus_open(c, &run.node[rank]);
+    for (unsigned t = 0; t < c->table_count && run.script.optimizer >= LOCUS_ADAM && !rc; t++)
+        rc = locus_table_steps(run.node[rank], t, EXACT_STEPS_BEFORE);
+    if (rc) report_fail(REPORT_NO_KEY, "node %u cannot open: %s", rank, locus_error());
+}
+
 static void open_nodes(struct dice *d)
 {
-    struct locus_table table[TABLES_MAX];
-    struct locus_config c;
-    locus_config_init(&c);
-    c.table_count = draw_tables(d, table);
-    c.tables = table;
-    c.workers = run.script.workers;
-    c.shards = run.script.shards;
-    c.technique = run.script.technique;
-    c.survives = run.script.survives;
+    struct locus_config *c = &run.config;
+    locus_config_init(c);
+    c->table_count = draw_tables(d, run.table);
+    c->tables = run.table;
+    c->workers = run.script.workers;
+    c->shards = run.script.shards;
+    c->technique = run.script.technique;
+    c->survives = run.script.survives;
     setenv("LOCUS_LAB", run.script.acts_immediately ? "immediate" : "", 1);
-    c.size = (int)run.script.nodes;
-    c.rendezvous = "simulated:1";
-    for (c.rank = 0; c.rank < c.size; c.rank++) {
-        int rc = locus_open(&c, &run.node[c.rank]);
-        for (unsigned t = 0; t < c.table_count && run.script.optimizer >= LOCUS_ADAM && !rc; t++)
-            rc = locus_table_steps(run.node[c.rank], t, EXACT_STEPS_BEFORE);
-        if (rc) report_fail(REPORT_NO_KEY, "node %d cannot open: %s", c.rank, locus_error());
-    }
+    c->size = (int)run.script.nodes;
+    c->rendezvous = "simulated:1";
+    run.gone_count = 0;
+    for (unsigned rank = 0; rank < run.script.nodes; rank++) open_node(rank);
+}
+
+/* A node that was lost comes back: nobody else runs meanwhile. */
+static locus *come_back(unsigned rank)
+{
+    run.gone[run.gone_count++] = run.node[rank];
+    platform_begins_to_join(rank);
+    fibers_alone(true);
+    open_node(rank);
+    fibers_alone(false);
+    platform_joins(rank);
+    return run.node[rank];
 }
 
 static void add_fibers(void)
@@ -160,6 +181,7 @@ static void close_nodes(void)
         if (rc != (is_lost ? -ECONNRESET : 0))
             report_fail(REPORT_NO_KEY, "closing node %u returned %d", n, rc);
     }
+    for (unsigned i = 0; i < run.gone_count; i++) locus_close(run.gone[i]);
     platform_end();
 }
 
@@ -173,7 +195,7 @@ static void prepare(const struct run_options *o)
                  dice_of(o->seed, 3 + 8 * o->schedule).state);
     platform_begin(run.script.nodes, run.script.shards, &hooks,
                    dice_of(o->seed, 4 + 8 * o->schedule));
-    player_begin(&run.script, o->is_dropped, dice_of(o->seed, 5 + 8 * o->schedule));
+    player_begin(&run.script, o->is_dropped, dice_of(o->seed, 5 + 8 * o->schedule), come_back);
     open_nodes(&d);
     invariants_begin(&run.script);
     fibers_set_watch(invariants_watch);
@@ -195,6 +217,7 @@ struct run_result run_once(const struct run_options *o)
     r.lost_nodes = losses.nodes;
     r.lost_rows = losses.rows;
     r.left = losses.left;
+    r.joined = losses.joined;
     r.fiber_steps = fibers_steps();
     if (!report_has_failed()) close_nodes(); /* after a failure its fibers may be anywhere */
     r.operations = player_counters().operations - before.operations;

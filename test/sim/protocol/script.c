@@ -5,9 +5,9 @@
 const char *script_kind_name(enum script_kind k)
 {
     static const char *const name[] = {
-        "pull",          "push",    "set",     "localize", "pull_local", "view",  "wait",
-        "wait_all",      "sleep",   "barrier", "quiesce",  "break",      "leave", "lose",
-        "hold",          "stop",    "intent",  "clock",    "bound",      "keep",  "unkeep",
+        "pull",          "push",    "set",     "localize", "pull_local", "view", "wait",
+        "wait_all",      "sleep",   "barrier", "quiesce",  "break",      "leave", "lose", "join",
+        "hold",          "stop",    "intent",  "clock",    "bound",      "keep", "unkeep",
         "must be local", "is over", "sample",  "reload"};
     return name[k];
 }
@@ -453,6 +453,39 @@ static void write_survive(struct script *s, struct dice *d)
     }
 }
 
+static struct script_step *some_step(struct script *s, struct dice *d, unsigned from,
+                                     unsigned not_of)
+{
+    for (unsigned tries = 0; tries < 16 && from < s->count; tries++) {
+        struct script_step *step = &s->step[between(d, from, s->count - 1)];
+        if (!is_awaited(step) && step->kind != STEP_LOSE && step->worker / s->workers != not_of)
+            return step;
+    }
+    return NULL;
+}
+
+/* Those that are lost come back; some of them, or others, are lost once more. */
+static void write_join(struct script *s, struct dice *d)
+{
+    write_survive(s, d);
+    for (unsigned i = 0, changes = 0; i < s->count && changes < 4; i++) {
+        if (s->step[i].kind != STEP_LOSE) continue;
+        unsigned node = s->step[i].peer;
+        struct script_step *step = some_step(s, d, i + 1, node);
+        changes++;
+        if (!step) continue;
+        *step =
+            (struct script_step){.kind = STEP_JOIN, .worker = step->worker, .peer = (uint8_t)node};
+        step = dice_below(d, 2) ? some_step(s, d, (unsigned)(step - s->step) + 1, s->nodes) : NULL;
+        if (!step) continue;
+        *step = (struct script_step){
+            .kind = STEP_LOSE,
+            .worker = step->worker,
+            .peer = (uint8_t)(dice_below(d, 2) ? node : between(d, 1, s->nodes - 1)),
+            .amount = dice_below(d, 1u << between(d, 0, 8))};
+    }
+}
+
 static const struct {
     const char *name;
     void (*write)(struct script *, struct dice *);
@@ -463,12 +496,12 @@ static const struct {
     {"relay", write_relay, 3},     {"early", write_early, 5},     {"race", write_race, 2},
     {"twins", write_twins, 2},     {"views", write_views, 8},     {"loss", write_loss, 6},
     {"kept", write_kept, 3},       {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
-    {"survive", write_survive, 6},
+    {"survive", write_survive, 6}, {"join", write_join, 6},
 };
 
 const char *const script_names[SCRIPTS] = {
-    "stress", "phases", "intents", "shared", "relay", "early",  "circle",  "chain",
-    "race",   "twins",  "views",   "loss",   "kept",  "bounds", "silence", "survive"};
+    "stress", "phases", "intents", "shared", "relay",  "early",   "circle",  "chain", "race",
+    "twins",  "views",  "loss",    "kept",   "bounds", "silence", "survive", "join"};
 
 bool script_write(struct script *s, const char *name, unsigned nodes,
                   enum locus_technique technique, struct dice d)

@@ -30,9 +30,10 @@ enum script_kind {
     STEP_SLEEP,   /* `amount` ns */
     STEP_BARRIER, /* of all workers; `amount` is its number, as of the next */
     STEP_QUIESCE,
-    STEP_BREAK,  /* the links between this node and node `amount` */
-    STEP_LEAVE,  /* all workers of its node close at their next step, and it leaves */
-    STEP_LOSE,   /* node `peer` is lost after `amount` more entries, and the others go on */
+    STEP_BREAK, /* the links between this node and node `amount` */
+    STEP_LEAVE, /* all workers of its node close at their next step, and it leaves */
+    STEP_LOSE,  /* node `peer` is lost after `amount` more entries, and the others go on */
+    STEP_JOIN, /* node `peer` comes back, as soon as it may, if it was lost; its workers go on from here */
     STEP_HOLD,   /* for `amount` ns nothing comes from node `peer` */
     STEP_STOP,   /* for `amount` ns this node's shards do nothing */
     STEP_INTENT, /* from `amount` clocks ahead, for `clocks`; async: by a loader */
@@ -67,7 +68,7 @@ struct script {
     struct script_step step[SCRIPT_STEPS_MAX];
 };
 
-enum { SCRIPTS = 16 };
+enum { SCRIPTS = 17 };
 extern const char *const script_names[SCRIPTS];
 
 /* nodes 0: drawn. False: there is no script of that name. */

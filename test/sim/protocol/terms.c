@@ -67,6 +67,7 @@ void terms_begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t ter
 static bool is_home(unsigned owner, locus_key key)
 {
     if (owner == invariants_world.key[key].owner[0][0]) return true;
+    if (owner == first_home(key) && !is_gone(owner, key)) return true;
     for (unsigned n = 0; n < invariants_world.script->nodes; n++)
         if (!is_gone(n, key) && home_at(n, key) == owner) return true;
     return false;
@@ -91,6 +92,10 @@ void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char 
     int known = terms_owner(k, term);
     if (term == 0 && is_home(owner, key)) return;
     if (known < 0 && owner == node && terms_go_on(key, node, term)) return;
+    /* nobody has written it, and it was given up to who has joined, who need not know */
+    if (known < 0 && owner != node && owner == first_home(key) && k->term == 0 &&
+        term >> VIEW_TERM_BITS << VIEW_TERM_BITS == term)
+        return;
     if (known < 0 && owner == node && k->is_lost && !k->has_begun && term > 0) {
         terms_begin_anew(key, node, node, term); /* and answers what was parked there */
         return;

@@ -191,7 +191,7 @@ static struct message *nonsense(int which)
 {
     struct message *m = NULL;
     switch (which) {
-    case 0: return barrier(4, 0); /* no such flag */
+    case 0: return barrier(8, 0); /* no such flag */
     case 1: return barrier(0, MESSAGE_ERRNO_MAX + 1);
     case 2: m = barrier(0, 0); break; /* something behind it */
     case 3: m = message_new(MESSAGE_LEAVE); break;

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t loss = PTHREAD_COND_INITIALIZER;
@@ -40,6 +41,17 @@ static void on_view(void *context, const struct change *change, const char *reas
     pthread_mutex_unlock(&mutex);
 }
 
+static void on_joining(void *context, uint64_t id, unsigned rank, const char *address)
+{
+    struct node *n = context;
+    pthread_mutex_lock(&mutex);
+    n->join_id = id;
+    n->joins = rank;
+    snprintf(n->join_address, sizeof n->join_address, "%s", address);
+    pthread_cond_broadcast(&loss);
+    pthread_mutex_unlock(&mutex);
+}
+
 void node_init(struct node *n, int rank, int size, const char *address)
 {
     *n = (struct node){.barrier = "barrier"};
@@ -56,6 +68,7 @@ void node_init(struct node *n, int rank, int size, const char *address)
                                            .choice = 2,
                                            .lost = on_lost,
                                            .view = on_view,
+                                           .joining = on_joining,
                                            .context = n};
 }
 
@@ -204,6 +217,18 @@ void node_await_news(struct node *n, unsigned times)
     pthread_mutex_lock(&mutex);
     while (n->told < times) pthread_cond_wait(&loss, &mutex);
     pthread_mutex_unlock(&mutex);
+}
+
+uint64_t node_expect_joining(struct node *n, unsigned rank, const char *address)
+{
+    pthread_mutex_lock(&mutex);
+    while (n->losses == 0 &&
+           (n->join_id == 0 || n->joins != rank || strcmp(n->join_address, address)))
+        pthread_cond_wait(&loss, &mutex);
+    CHECK_EQ(n->losses, 0);
+    uint64_t id = n->join_id;
+    pthread_mutex_unlock(&mutex);
+    return id;
 }
 
 void node_check_wrong(struct node *n, int rc, const char *part)

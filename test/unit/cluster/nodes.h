@@ -24,6 +24,9 @@ struct node {
     unsigned views, gone; /* the last one of a cluster that survives, and whom that has lost */
     char gone_reason[TEXT_BYTES];
     unsigned told; /* how often it was told of a view */
+    uint64_t join_id; /* the last of who wants to join it, or not after all */
+    unsigned joins;
+    char join_address[ADDRESS_MAX];
     pthread_t thread;
     const char *barrier;
 };
@@ -84,5 +87,8 @@ void nodes_form_surviving(struct node *, int size);
 void node_await_news(struct node *, unsigned times);
 /* Until it has come to that view, in which `gone` was lost. */
 void node_expect_view(struct node *, unsigned view, unsigned gone, const char *reason);
+/* Until it is told that a node of that rank and address wants to join; "": not after all. Returns the
+ * id. */
+uint64_t node_expect_joining(struct node *, unsigned rank, const char *address);
 
 #endif

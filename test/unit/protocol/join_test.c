@@ -6,6 +6,7 @@
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/loss.h"
+#include "protocol/saves.h"
 #include "test.h"
 #include "world.h"
 
@@ -140,4 +141,95 @@ TEST(join, rows_that_others_have_stay_there_and_the_newcomer_knows)
     }
     CHECK_EQ(world_run(w, 1, REQUEST_LOCALIZE, away, 0), 0);
     CHECK_EQ(owner_of(w, away), 1);
+}
+
+/* What was wanted, and here, before anybody had written it. */
+TEST(join, row_that_its_former_home_wants_comes_back)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
+    locus_key key = world_key(w, 1);
+    lose(w, 1);
+    unsigned heir = home_at(w, 0, key);
+    world_intend(w, heir, 0, key, 0, 1000);
+    world_change(w, CHANGE_JOINS, 1);
+    all_hear(w);
+    CHECK_EQ(owner_of(w, key), heir);
+    CHECK_EQ(world_known(w, 1, key).owner, heir);
+}
+
+/* ---- saves ---- */
+
+/* Its owner stays, and its guardian is another one. */
+TEST(join, rows_are_saved_anew_where_the_guardian_changes)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    for (locus_key key = 0; key < WORLD_KEYS; key++) world_run(w, 0, REQUEST_SET, key, 7);
+    finish(w);
+    lose(w, 1);
+    join(w, 1);
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        unsigned home = home_at(w, 0, key), owner = owner_of(w, key),
+                 guardian = home == owner ? loss_heir(w->node[0].shard.losses, world_ref(w, 0, key))
+                                          : home;
+        CHECK(owner != 1);
+        for (unsigned n = 0; n < 3; n++)
+            CHECK_EQ(saves_row(&w->node[n].shard, world_ref(w, n, key)) != NULL, n == guardian);
+    }
+    lose(w, 2);
+    for (locus_key key = 0; key < WORLD_KEYS; key++)
+        CHECK_EQ(world_run(w, 1, REQUEST_PULL, key, 0), 7);
+}
+
+/* ---- clocks ---- */
+
+static locus_clock progress[WORLD_NODES_MAX];
+static const locus_clock *progress_of[WORLD_NODES_MAX];
+
+static void give_progress(struct world *w, unsigned node)
+{
+    progress_of[node] = &progress[node];
+    w->node[node].plan.progress = &progress_of[node];
+}
+
+static locus_clock gate_of(const struct world *w, unsigned node)
+{
+    return clocks_gate(w->node[node].shard.clocks);
+}
+
+/* A worker of node 0 waits; then all are at clock 5, but for nodes that were lost. */
+static struct world *bounded(unsigned nodes, struct request *waits)
+{
+    struct world *w = survivors(LOCUS_ADAPTIVE, nodes);
+    for (unsigned n = 0; n < nodes; n++) give_progress(w, n);
+    for (unsigned n = 0; n < nodes; n++) progress[n] = n < 2 ? 5 : 0;
+    for (unsigned n = nodes - 1; n > 1; n--) lose(w, n);
+    world_request(waits, 0, REQUEST_CLOCK, NULL, 0);
+    waits->clock = 6;
+    CHECK(shard_serve(&w->node[0].shard, waits));
+    finish(w);
+    CHECK(gate_of(w, 0) == 5 && gate_of(w, 1) == 5 && waits->busy);
+    return w;
+}
+
+TEST(join, newcomer_holds_no_clock_up_until_its_workers_have_passed_those_it_found)
+{
+    static struct request waits;
+    CLOSED_BY(world_free) struct world *w = bounded(4, &waits);
+    progress[2] = 0;
+    world_change(w, CHANGE_JOINS, 2);
+    give_progress(w, 2);
+    all_hear(w);
+    CHECK_EQ(gate_of(w, 2), 5); /* node 3 is not awaited */
+    CHECK_EQ(w->node[2].shard.clocks->peer[0].awaited, 6);
+    progress[0] = progress[1] = 6;
+    finish(w);
+    CHECK(!waits.busy);
+    progress[2] = 4; /* does not count */
+    progress[0] = progress[1] = 8;
+    finish(w);
+    CHECK_EQ(gate_of(w, 0), 8);
+    progress[2] = 9;
+    progress[0] = progress[1] = 12;
+    finish(w);
+    for (unsigned n = 0; n < 3; n++) CHECK_EQ(gate_of(w, n), 9);
 }

@@ -511,9 +511,7 @@ struct chance {
     struct call call[WORLD_NODES_MAX][CHANCE_CALLS];
     bool waits[WORLD_NODES_MAX][CHANCE_CALLS]; /* the shard has not taken it on yet */
     unsigned pushed[WORLD_NODES_MAX][CHANCE_KEYS];
-    unsigned begun; /* bits of nodes that know of the loss */
-    unsigned lost;
-    uint32_t view;
+    unsigned begun; /* bits of nodes that know of the last change of members */
 };
 
 static void ask(struct chance *c, unsigned node, unsigned i, enum request_kind kind, locus_key key)
@@ -579,10 +577,10 @@ static void step(struct chance *c)
     unsigned know = c->begun | 1u << node;
     for (unsigned n = 0; n < w->nodes; n++) know |= (unsigned)w->is_lost[n] << n;
     bool is_last = know == (1u << w->nodes) - 1;
-    if (c->view && !w->is_lost[node] && !is_last && !(c->begun >> node & 1) &&
+    if (w->changes && !w->is_lost[node] && !is_last && !(c->begun >> node & 1) &&
         world_random(w, 8) == 0) {
         c->begun |= 1u << node;
-        begin(w, node, c->view, c->lost);
+        world_hear(w, node);
     }
 }
 
@@ -625,15 +623,21 @@ static unsigned pushed_by(const struct chance *c, locus_key key, bool by_lost)
     return sum;
 }
 
+static void all_hear(struct chance *c)
+{
+    for (unsigned n = 0; n < c->w->nodes; n++)
+        if (!c->w->is_lost[n] && !(c->begun >> n & 1)) world_hear(c->w, n);
+    c->begun = ~0u;
+}
+
 static void lose_by_chance(struct chance *c)
 {
     struct world *w = c->w;
     bool is_safe[CHANCE_KEYS];
-    unsigned before[CHANCE_KEYS];
-    do c->lost = 1 + (unsigned)world_random(w, w->nodes - 1);
-    while (w->is_lost[c->lost]);
-    world_lose(w, c->lost);
-    c->view++;
+    unsigned before[CHANCE_KEYS], lost;
+    do lost = 1 + (unsigned)world_random(w, w->nodes - 1);
+    while (w->is_lost[lost]);
+    world_change(w, CHANGE_LOST, lost);
     c->begun = 0;
     for (int i = 0; i < 300; i++) step(c);
     for (locus_key key = 0; key < CHANCE_KEYS; key++) {
@@ -641,19 +645,40 @@ static void lose_by_chance(struct chance *c)
         for (unsigned n = 0; n < w->nodes; n++)
             is_safe[key] |= !w->is_lost[n] && world_known(w, n, key).is_here;
     }
-    for (unsigned n = 0; n < w->nodes; n++)
-        if (!w->is_lost[n] && !(c->begun >> n & 1)) begin(w, n, c->view, c->lost);
+    all_hear(c);
     world_deliver_all(w);
     for (int i = 0; i < 100; i++) step(c);
     settle(c);
     for (locus_key key = 0; key < CHANCE_KEYS; key++) {
         unsigned value = value_of(w, key);
         CHECK(value <= pushed_by(c, key, true));
-        if (is_safe[key] && c->view == 1) CHECK(value >= pushed_by(c, key, false));
+        if (is_safe[key] && w->changes == 1) CHECK(value >= pushed_by(c, key, false));
         before[key] = value - pushed_by(c, key, true);
     }
-    c->begun = ~0u;
     for (int i = 0; i < 200; i++) step(c);
+    settle(c);
+    for (locus_key key = 0; key < CHANCE_KEYS; key++)
+        CHECK_EQ(value_of(w, key) - pushed_by(c, key, true), before[key]);
+}
+
+/* One that was lost comes back while others ask, and does so, too: nothing is lost, or done twice. */
+static void join_by_chance(struct chance *c)
+{
+    struct world *w = c->w;
+    unsigned node = 1, before[CHANCE_KEYS];
+    while (!w->is_lost[node]) node++;
+    for (locus_key key = 0; key < CHANCE_KEYS; key++)
+        before[key] = value_of(w, key) - pushed_by(c, key, true);
+    for (unsigned i = 0; i < CHANCE_CALLS; i++) {
+        c->call[node][i] = (struct call){0};
+        c->waits[node][i] = false;
+    }
+    for (int i = 0; i < 100; i++) step(c);
+    world_change(w, CHANGE_JOINS, node);
+    c->begun = 1u << node;
+    for (int i = 0; i < 300; i++) step(c);
+    all_hear(c);
+    for (int i = 0; i < 300; i++) step(c);
     settle(c);
     for (locus_key key = 0; key < CHANCE_KEYS; key++)
         CHECK_EQ(value_of(w, key) - pushed_by(c, key, true), before[key]);
@@ -674,7 +699,9 @@ TEST(repair, loss_at_any_time_leaves_one_owner_and_nothing_that_waits)
         c.w->random = 2 * seed + 1;
         for (int i = 0; i < 200; i++) step(&c);
         lose_by_chance(&c);
-        if (nodes == 4) lose_by_chance(&c);
+        if (seed % 2) join_by_chance(&c);
+        if (seed % 2 || nodes == 4) lose_by_chance(&c);
+        if (nodes == 4) join_by_chance(&c);
         world_free(&c.w);
     }
 }

@@ -200,3 +200,18 @@ TEST(replica, access_right_behind_its_intent_counts_it_as_late)
     world_deliver_all(w);
     CHECK(!c.request.busy);
 }
+
+/* Every node has every row, and no node counts replicas of another. */
+TEST(replica, full_replication_counts_no_sources)
+{
+    CLOSED_BY(world_free) struct world *w = world_new(LOCUS_FULL_REPLICATION, 3);
+    locus_key key = world_key(w, 2);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(row_add(world_ref(w, 2, key), world_ones), 0);
+        world_pass(w, 10, 100 * WORLD_MS);
+        CHECK_EQ(row_add(world_ref(w, 1, key), world_ones), ROW_ON_REPLICA);
+        world_pass(w, 10, 100 * WORLD_MS);
+    }
+    for (unsigned n = 0; n < 3; n++)
+        CHECK_EQ(w->node[1].shard.replicas->source[n].replicas, 0);
+}

@@ -47,9 +47,7 @@ struct chance {
         uint64_t term;
         float came;
     } seen[CHANCE_KEYS];
-    unsigned begun; /* bits of nodes that know of the loss */
-    unsigned lost;
-    uint32_t view;
+    unsigned begun; /* bits of nodes that know of the last change of members */
 };
 
 static void call_again(struct chance *c, unsigned node)
@@ -116,11 +114,11 @@ static void step(struct chance *c, enum writes writes)
     if (why) test_fail(__FILE__, __LINE__, "node %u refuses a frame of %u: %s", to, node, why);
 }
 
-static void hear_of_loss(struct chance *c, unsigned node)
+static void hear_of_it(struct chance *c, unsigned node)
 {
     if (c->w->is_lost[node] || c->begun >> node & 1) return;
     c->begun |= 1u << node;
-    repair_begin(&c->w->node[node].shard, (struct change){c->view, CHANGE_LOST, c->lost});
+    world_hear(c->w, node);
 }
 
 static void settle(struct chance *c)
@@ -137,7 +135,7 @@ static void settle(struct chance *c)
         struct saves *v = saves_of(w, n);
         if (w->is_lost[n]) continue;
         CHECK(!c->call[n].request.busy);
-        CHECK_EQ(w->node[n].repaired, c->view);
+        CHECK_EQ(w->node[n].repaired, w->changes);
         if (w->node[n].shard.losses->members > 1) CHECK_EQ(bitset_lowest(&v->unsaved), BITSET_NONE);
         CHECK_EQ(v->awaited, 0);
         for (unsigned peer = 0; peer < w->nodes; peer++)
@@ -179,36 +177,58 @@ static void check_lost(struct chance *c, const float *least)
     }
 }
 
+/* All hear of a change, each at its own time, and repair it. */
+static void repair(struct chance *c, enum writes writes)
+{
+    struct world *w = c->w;
+    for (int i = 0; i < 200; i++) {
+        step(c, writes);
+        if (world_random(w, 32) == 0) hear_of_it(c, (unsigned)world_random(w, w->nodes));
+    }
+    for (unsigned n = 0; n < w->nodes; n++) hear_of_it(c, n);
+    for (unsigned n = 0; n < w->nodes; n++)
+        for (int i = 0; !w->is_lost[n] && w->node[n].repaired != w->changes; i++) {
+            CHECK(i < 100000);
+            step(c, writes);
+        }
+}
+
 /* All is saved; then rows move, and a node is lost at any time. */
 static void lose_by_chance(struct chance *c, enum writes writes)
 {
     struct world *w = c->w;
     float least[CHANCE_KEYS];
+    unsigned lost;
     for (uint64_t i = world_random(w, 300); i > 0; i--) {
         step(c, writes);
         look_at_owners(c);
     }
-    do c->lost = (unsigned)world_random(w, w->nodes);
-    while (w->is_lost[c->lost]);
+    do lost = (unsigned)world_random(w, w->nodes);
+    while (w->is_lost[lost]);
     for (locus_key key = 0; key < CHANCE_KEYS; key++)
-        least[key] = c->seen[key].owner == c->lost ? c->seen[key].came : c->pushed[key];
-    world_lose(w, c->lost);
-    c->call[c->lost].request.busy = 0;
-    c->view++;
+        least[key] = c->seen[key].owner == lost ? c->seen[key].came : c->pushed[key];
+    world_change(w, CHANGE_LOST, lost);
+    c->call[lost].request.busy = 0;
     c->begun = 0;
-    for (int i = 0; i < 200; i++) {
-        step(c, NO_WRITES);
-        if (world_random(w, 32) == 0) hear_of_loss(c, (unsigned)world_random(w, w->nodes));
-    }
-    for (unsigned n = 0; n < w->nodes; n++) hear_of_loss(c, n);
-    for (unsigned n = 0; n < w->nodes; n++)
-        for (int i = 0; !w->is_lost[n] && w->node[n].repaired != c->view; i++) {
-            CHECK(i < 100000);
-            step(c, NO_WRITES);
-        }
+    repair(c, NO_WRITES);
     if (writes == NO_WRITES) return; /* another may be lost now */
     settle(c);
     check_lost(c, least);
+}
+
+/* A node that was lost comes back at any time: nothing is lost. */
+static void join_by_chance(struct chance *c)
+{
+    struct world *w = c->w;
+    unsigned node;
+    do node = (unsigned)world_random(w, w->nodes);
+    while (!w->is_lost[node]);
+    for (uint64_t i = world_random(w, 100); i > 0; i--) step(c, ALL_WRITE);
+    world_change(w, CHANGE_JOINS, node);
+    c->waits[node] = false;
+    c->call[node] = (struct call){0};
+    c->begun = 1u << node;
+    repair(c, ALL_WRITE);
 }
 
 TEST(saves, what_was_saved_survives_a_loss_at_any_time)
@@ -232,6 +252,10 @@ TEST(saves, what_was_saved_survives_a_loss_at_any_time)
             }
             look_at_owners(&c);
             lose_by_chance(&c, seed % 2 ? NO_WRITES : OWNERS_WRITE);
+            if (world_random(c.w, 2)) continue;
+            join_by_chance(&c);
+            settle(&c);
+            check_saves(&c);
         }
         settle(&c);
         check_saves(&c);
@@ -312,6 +336,52 @@ TEST(saves, sweep_says_what_changed_since_the_last_and_no_more)
     uint64_t sweeps = c->sweeps;
     sweep_all(w);
     CHECK_EQ(c->sweeps, sweeps);
+}
+
+static uint64_t sent_bytes;
+
+static uint64_t read_sent(void *context)
+{
+    (void)context;
+    return sent_bytes;
+}
+
+static uint64_t sweeps_after(struct world *w, uint64_t ns)
+{
+    CHECK_EQ(row_add(world_ref(w, 0, world_key(w, 0)), world_ones), 0);
+    for (uint64_t i = 0; i < 10; i++) world_pass(w, 1, ns / 10);
+    return w->node[0].shard.counters.sweeps;
+}
+
+TEST(saves, large_sweep_waits_for_what_else_is_sent)
+{
+    enum { MUCH = SAVES_FEW_BYTES * 10 };
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 2);
+    struct saves *v = saves_of(w, 0);
+    w->node[0].calls.sent = read_sent;
+    sent_bytes = 0;
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 1);
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 2); /* few bytes */
+    v->bytes = MUCH;
+    CHECK_EQ(sweeps_after(w, SAVES_AGE_NS / 2), 2);
+    CHECK(v->age.here_ns >= SAVES_AGE_NS / 2);
+    sent_bytes += MUCH * 100 / SAVES_PERCENT + 1;
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 3);
+    v->bytes = MUCH;
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_AGE_NS), 4);
+}
+
+/* Who gave them keeps them. */
+TEST(saves, sweep_is_due_when_many_rows_have_come)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 2);
+    struct saves *v = saves_of(w, 0);
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 1);
+    v->due_ns = UINT64_MAX - 1;
+    v->came = SAVES_CAME_MIN - 1;
+    CHECK_EQ(sweeps_after(w, SAVES_PAUSE_NS), 1);
+    v->came++;
+    CHECK_EQ(sweeps_after(w, SAVES_PAUSE_NS), 2);
 }
 
 /* Node 2 got the row from node 1 and gave it to its home, node 0, where it has not arrived: a sweep

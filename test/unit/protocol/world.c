@@ -79,7 +79,7 @@ static void open_node(struct world *w, unsigned rank)
     n->world = w;
     n->rank = rank;
     n->calls = (struct platform){
-        n, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired};
+        n, give_entry, complete_request, read_clock_ns, read_clock_ns, note_repaired, NULL};
     for (unsigned k = 0; k < WORLD_WORKERS_MAX; k++) n->clocks[k] = &n->clock[k];
     CHECK_EQ(store_open(&n->store, &store), 0);
     n->plan = (struct node_plan){.store = &n->store,
