@@ -126,6 +126,8 @@ static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64
 {
     return s->saves->of[index].place && s->saves->of[index].term > term;
 }
+/* We leave, and nothing changes any more: goes on until all that is here is saved. */
+bool saves_all(struct shard *);
 /* A node joins, and homes and heirs will pass: what we guard no longer its owner saves elsewhere. */
 void saves_pass(struct shard *);
 /* All but one sweep is done: then the platform hears that the loss is repaired. */
