@@ -148,8 +148,7 @@ static void put_repair(const struct shard *s)
 {
     put(row_ref_home(row_ref_at(s->rank)));
     put(repair_is_over(s));
-    if (leaves())
-        put(s->losses->phase | s->losses->leaves << 8 | s->losses->has_left << 9);
+    if (leaves()) put(s->losses->phase | s->losses->leaves << 8 | s->losses->has_left << 9);
     for (unsigned n = 0; n < nodes() && leaves(); n++) put(s->losses->said[n]);
 }
 

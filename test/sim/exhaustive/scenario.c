@@ -99,8 +99,8 @@ const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
     size_t at = (size_t)snprintf(
         text, bytes, "%s%s", is_usual ? "" : technique_of(s->technique)->name, is_usual ? "" : " ");
     if (s->loses)
-        at += (size_t)snprintf(text + at, bytes - at, "%s%u ", change_words[s->change],
-                               s->loses - 1);
+        at +=
+            (size_t)snprintf(text + at, bytes - at, "%s%u ", change_words[s->change], s->loses - 1);
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);

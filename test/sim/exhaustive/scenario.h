@@ -41,7 +41,8 @@ struct scenario {
     bool has_clocks;
     /* A node is lost in any state, and the others survive: 1 + its number; 0: none */
     unsigned loses;
-    enum change_kind change; /* or it leaves, as soon as its workers have done all that they do; or it was
+    enum change_kind
+        change; /* or it leaves, as soon as its workers have done all that they do; or it was
                               * lost before all else, and joins in any state */
     unsigned nodes;
     unsigned workers;

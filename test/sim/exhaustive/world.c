@@ -21,8 +21,7 @@ static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t leng
     (void)until_ns;
     const struct node *n = context;
     struct lane *l = &world_lane[n->rank][peer];
-    if (is_lost(peer) && (joins() || world_state.has_heard >> n->rank & 1))
-        return NULL;
+    if (is_lost(peer) && (joins() || world_state.has_heard >> n->rank & 1)) return NULL;
     if (l->count == MESSAGES_MAX || peer == n->rank || length > SCENARIO_CALLS_MAX) abort();
     struct message *m = &l->message[l->count++];
     memset(m, 0, sizeof *m);
@@ -449,8 +448,7 @@ static void shard_turns(unsigned node, bool synchronizes)
 static void shard_hears(unsigned node)
 {
     const struct change change = {1u + joins(), world_scenario.change, world_scenario.loses - 1};
-    if (change.kind == CHANGE_LOST)
-        memset(&world_lane[change.node][node], 0, sizeof(struct lane));
+    if (change.kind == CHANGE_LOST) memset(&world_lane[change.node][node], 0, sizeof(struct lane));
     world_state.has_heard |= 1u << node;
     repair_begin(&world_state.node[node].shard, change);
 }

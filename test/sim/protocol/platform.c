@@ -416,8 +416,7 @@ static void tell(struct cluster *c, unsigned n, unsigned node, uint64_t within_n
             cut(s, node, n);
             cut(s, n, node);
         }
-        c->reactor[s]->view_ns =
-            (is_new ? c->view_ns : platform_now_ns()) + some_ns(within_ns);
+        c->reactor[s]->view_ns = (is_new ? c->view_ns : platform_now_ns()) + some_ns(within_ns);
         sim.loss.left += is_new;
     }
 }
@@ -480,8 +479,7 @@ static bool is_lost_next(void)
     if (joined[sim.loss.node]->is_gone || sim.loss.view == PLATFORM_CHANGES)
         sim.loss.due = UINT64_MAX;
     if (sim.loss.due == UINT64_MAX) return false;
-    return !platform_is_repairing() ||
-           (last->kind == CHANGE_LEAVES && last->node == sim.loss.node);
+    return !platform_is_repairing() || (last->kind == CHANGE_LEAVES && last->node == sim.loss.node);
 }
 
 static bool may_leave(const void *node)

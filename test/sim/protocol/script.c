@@ -5,10 +5,10 @@
 const char *script_kind_name(enum script_kind k)
 {
     static const char *const name[] = {
-        "pull",          "push",    "set",     "localize", "pull_local", "view", "wait",
-        "wait_all",      "sleep",   "barrier", "quiesce",  "break",      "leave", "lose", "join",
-        "hold",          "stop",    "intent",  "clock",    "bound",      "keep", "unkeep",
-        "must be local", "is over", "sample",  "reload"};
+        "pull",     "push",          "set",     "localize", "pull_local", "view",  "wait",
+        "wait_all", "sleep",         "barrier", "quiesce",  "break",      "leave", "lose",
+        "join",     "hold",          "stop",    "intent",   "clock",      "bound", "keep",
+        "unkeep",   "must be local", "is over", "sample",   "reload"};
     return name[k];
 }
 

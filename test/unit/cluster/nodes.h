@@ -23,7 +23,7 @@ struct node {
     char lost_reason[TEXT_BYTES];
     unsigned views, gone; /* the last one of a cluster that survives, and whom that has lost */
     char gone_reason[TEXT_BYTES];
-    unsigned told; /* how often it was told of a view */
+    unsigned told;    /* how often it was told of a view */
     uint64_t join_id; /* the last of who wants to join it, or not after all */
     unsigned joins;
     char join_address[ADDRESS_MAX];
