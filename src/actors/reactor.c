@@ -1,85 +1,21 @@
-#include "actors/reactor.h"
+#include "actors/reactor_private.h"
 
-#include "actors/actor.h"
-#include "actors/mailbox.h"
-#include "actors/turn.h"
 #include "base/error.h"
 #include "base/sync.h"
 #include "base/time.h"
 #include "net/forked.h"
-#include "net/uring.h"
 #include "protocol/repair.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { REASON_BYTES = 200 };
 /* A thread that has woken stays awake for so long, though a worker would take its turns. */
 #define AWAKE_NS UINT64_C(1000000)
 /* How often it is asked whether the worker runs as soon as the thread would. */
 #define SOON_NS UINT64_C(100000000)
-
-struct inbox {
-    struct mailbox mailbox;
-    struct request *current; /* taken out, and waiting for credit */
-};
-
-/* A question of another thread about a key. The thread that takes it out of its place, to answer it
- * or because it has waited too long, owns it. */
-struct question {
-    uint64_t index;
-    struct key_snapshot *answer;
-    bool is_answered; /* atomic */
-};
-
-struct reactor {
-    /* The reactor's thread. */
-    struct shard shard;
-    struct platform platform;
-    struct uring *uring;
-    struct link **link; /* [nodes] atomic; NULL: it is ourselves, or was no member yet */
-    struct outbox outbox;
-    struct inbox *inbox; /* [workers] */
-    unsigned nodes, workers;
-    size_t unsubmitted_bytes; /* of entries since the last submission within a turn */
-    bool yields, saw_loss, said_bye;
-    struct change change; /* the last one of members; */
-    unsigned left;        /* who has left by it, and has a link yet; 0: nobody */
-    unsigned first_inbox; /* of the next turn */
-    struct pinning_place place;
-    uint64_t goodbye_ns;         /* when to stop waiting for goodbyes */
-    uint64_t due_ns;             /* when the shard wants a turn */
-    bool has_one_worker;         /* which may need the thread's core */
-    uint64_t slept_ns, until_ns; /* when the thread last woke; until when it sleeps */
-    uint64_t sleeps;             /* how often there was nothing to do; read by any thread */
-    void (*completed)(struct request *, int rc);
-    void (*lost)(void *context, unsigned rank, const char *reason);
-    void (*repaired)(void *context, uint32_t view);
-    void *context;
-    pthread_t thread;
-    bool started;
-    /* The only worker's. */
-    bool is_as_soon;
-    uint64_t soon_ns; /* when that was asked */
-    /* Shared with other threads. */
-    struct {
-        struct turn turn;
-        pid_t thread; /* atomic; 0: not begun */
-        int helper;   /* the worker waits, and would take turns itself */
-        int stopping;
-        int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
-        unsigned lost_rank;
-        struct question *question; /* atomic; NULL: none */
-        int has_change;            /* atomic: of members, to begin with */
-        struct change change;
-        int fd; /* of who joins */
-        char reason[REASON_BYTES];
-    } shared __attribute__((aligned(64)));
-};
 
 /* The platform of the shard (protocol/shard.h). */
 
@@ -530,51 +466,6 @@ void reactor_help_end(struct reactor *r)
     if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }
 
-int reactor_snapshot(struct reactor *r, uint64_t index, struct key_snapshot *out)
-{
-    static const struct timespec pause = {.tv_nsec = 500000};
-    struct question q = {.index = index, .answer = out};
-    uint64_t until_ns = time_now_ns() + REACTOR_SNAPSHOT_S * UINT64_C(1000000000);
-    __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
-    reactor_wake(r);
-    while (!__atomic_load_n(&q.is_answered, __ATOMIC_ACQUIRE)) {
-        struct question *ours = &q; /* the thread that has taken it answers at once */
-        if (time_now_ns() > until_ns &&
-            __atomic_compare_exchange_n(&r->shared.question, &ours, NULL, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
-            return -ETIMEDOUT;
-        nanosleep(&pause, NULL);
-    }
-    return 0;
-}
-
-void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
-{
-    int none = 0;
-    if (!__atomic_compare_exchange_n(&r->shared.loss, &none, 1, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
-        return;
-    r->shared.lost_rank = rank;
-    snprintf(r->shared.reason, sizeof r->shared.reason, "%s", reason);
-    __atomic_store_n(&r->shared.loss, 2, __ATOMIC_RELEASE);
-    reactor_wake(r);
-}
-
-void reactor_see(struct reactor *r, struct change change, int fd)
-{
-    static const struct timespec pause = {.tv_nsec = 100000};
-    while (__atomic_load_n(&r->shared.has_change, __ATOMIC_ACQUIRE)) nanosleep(&pause, NULL);
-    r->shared.change = change;
-    r->shared.fd = fd;
-    __atomic_store_n(&r->shared.has_change, 1, __ATOMIC_RELEASE);
-    reactor_wake(r);
-}
-
-void reactor_all_run(struct reactor *r)
-{
-    uring_all_run(r->uring);
-}
-
 void reactor_stop(struct reactor *r)
 {
     if (!r->started) return;
@@ -582,31 +473,4 @@ void reactor_stop(struct reactor *r)
     reactor_wake(r);
     pthread_join(r->thread, NULL);
     r->started = false;
-}
-
-const struct shard *reactor_shard(const struct reactor *r)
-{
-    return &r->shard;
-}
-
-void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats *to)
-{
-    const struct link *l = __atomic_load_n(&r->link[peer], __ATOMIC_ACQUIRE);
-    if (l) link_add_stats(l, to);
-}
-
-struct link_load reactor_load(const struct reactor *r, unsigned peer)
-{
-    struct link *l = __atomic_load_n(&r->link[peer], __ATOMIC_ACQUIRE);
-    return l ? link_load(l) : (struct link_load){0};
-}
-
-struct reactor_figures reactor_figures(const struct reactor *r)
-{
-    struct timespec used = {0};
-    clockid_t clock;
-    if (r->started && pthread_getcpuclockid(r->thread, &clock) == 0) clock_gettime(clock, &used);
-    return (struct reactor_figures){.cpu_s = (double)used.tv_sec + 1e-9 * (double)used.tv_nsec,
-                                    .sleeps = __atomic_load_n(&r->sleeps, __ATOMIC_RELAXED),
-                                    .buffer_bytes = uring_buffer_bytes(r->uring)};
 }
