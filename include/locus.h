@@ -211,6 +211,14 @@ LOCUS_API int locus_open(const struct locus_config *, locus **out);
 /* Collective. -EBUSY while workers are open (nothing changes); -ECONNRESET if a peer was lost (the
  * node is closed anyway). NULL is allowed and returns 0. Free distributions before. */
 LOCUS_API int locus_close(locus *);
+/* Instead of locus_close(), in a running job with `survives`: this node leaves alone. What it has to
+ * tell is told, and its rows go to the others, whose calls wait for that; nothing is lost, and a node
+ * of the same rank may join later. Waits for changes of members under way, and for other nodes that
+ * leave. If the others close, or have lost, left and joined too often, it closes with them. In a
+ * cluster of one as locus_close().
+ *   -EBUSY       workers are open; -EINVAL: rank 0, or without `survives` (nothing changes)
+ *   -ECONNRESET  a node was lost meanwhile, which ends the job; or this one (the node is closed) */
+LOCUS_API int locus_leave(locus *);
 
 /* What a node knows of itself, its tables and its rows. */
 LOCUS_API int locus_rank(const locus *); /* its number, 0 ... nodes of the cluster - 1 */

@@ -97,8 +97,16 @@ void fail_removes(const char *path)
 
 /* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and
  * peers see closed links. */
+static volatile sig_atomic_t ends_by;
+
+void fail_ends_by(int signal)
+{
+    ends_by = signal;
+}
+
 static _Noreturn void give_up(int status, const char *sentence, bool is_lost)
 {
+    if (is_lost && ends_by) raise(ends_by);
     char shown[2 * SENTENCE_MAX];
     if (atomic_exchange(&is_failing, true)) {
         for (;;) pause();

@@ -32,6 +32,9 @@ void fail_adds(const char *line, const char *only_of);
 /* Said on stderr when Ctrl-C or SIGTERM ends the program, or the loss of a node: what is kept of what
  * it did. With `only_of` only of a loss whose sentence has that. Both must stay. NULL: nothing. */
 void fail_keeps(const char *line, const char *only_of);
+/* This signal was to end the program, which goes on for a while: if a node is lost meanwhile, that ends
+ * it, without a word. A handler may call it. */
+void fail_ends_by(int signal);
 /* main()'s exit status: 0, unless stdout could not be written; then it fails. */
 int fail_unless_printed(void);
 

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ void pool_open(struct pool *pool, const struct pool_config *config)
 
 void pool_close(struct pool *pool)
 {
-    must(locus_close(pool->node), "leaving the cluster");
+    must(pool->leaves ? locus_leave(pool->node) : locus_close(pool->node), "leaving the cluster");
     for (size_t i = 0; i < pool->table_count; i++) free(pool->tables[i].values);
     world_meeting_fini(&pool->meeting);
 }
@@ -244,6 +245,43 @@ void pool_let_in(struct pool_member *m, double *figures, size_t count)
 {
     must(locus_meet(m->worker, figures, count), "meeting nodes that have come");
 }
+
+/* ---- leaving when told to ---- */
+
+static volatile sig_atomic_t is_told;
+
+static void on_term(int signal)
+{
+    is_told = 1;
+    fail_ends_by(signal);
+}
+
+void pool_heeds_term(struct pool *pool)
+{
+    const struct sigaction heed = {.sa_handler = on_term,
+                                   .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    pool->may_leave = pool->survives && pool->rank > 0;
+    if (pool->may_leave) sigaction(SIGTERM, &heed, NULL);
+}
+
+bool pool_is_told(const struct pool *pool)
+{
+    return is_told && pool->may_leave;
+}
+
+/* The first asks when all have come, so it knows whatever any of them knew. */
+bool pool_must_leave(struct pool_member *m)
+{
+    struct pool *pool = m->pool;
+    if (!pool->may_leave) return false;
+    pool_meet_here(m);
+    bool leaves = pool_first_gives(m, is_told ? pool : NULL) != NULL;
+    if (m->index == 0) pool->leaves = leaves;
+    pool_meet_here(m);
+    return leaves;
+}
+
+/* ---- nodes that come and go ---- */
 
 /* A bit for each node, as many in a number as it has exactly. */
 enum { THERE_BITS = 52, THERE_NODES_MAX = 4096 };

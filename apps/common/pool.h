@@ -64,6 +64,8 @@ struct pool {
     uint64_t task;
     bool survives;    /* the loss of a node */
     bool is_newcomer; /* the others were training already */
+    bool may_leave;   /* when it is told to: pool_heeds_term() */
+    bool leaves;
 };
 
 /* One worker. */
@@ -122,6 +124,12 @@ void pool_quiesce(struct pool_member *);
 void pool_let_in(struct pool_member *, double *figures, size_t count);
 /* Places are dealt anew, among the nodes that are there. Are they fewer than before, or more? */
 bool pool_deal(struct pool_member *);
+/* From now on SIGTERM tells a node but rank 0 of a cluster that survives to leave, and the next one
+ * ends it. Was it told? All workers of the node ask pool_must_leave() at the same places, get the same
+ * answer, and if it is true return at once; then pool_close() leaves. */
+void pool_heeds_term(struct pool *);
+bool pool_is_told(const struct pool *);
+bool pool_must_leave(struct pool_member *);
 /* Only this node's workers. */
 void pool_meet_here(struct pool_member *);
 /* What this node's first worker gives, which must stay until all have met again. */

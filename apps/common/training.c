@@ -111,9 +111,16 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     training_open(t, kind, program, s, &pool);
     t->kept = chooses(kind, program) ? count : 0;
     if (pool.rank == 0) kind->start(program, &pool);
+    if (kind->rest) pool_heeds_term(&pool);
     pool_run(&pool, kind->work ? kind->work : training_work, t);
     fail_keeps(NULL, NULL);
     pool_close(&pool);
+    if (pool.leaves)
+        fprintf(
+            stderr,
+            "%s: node %d has left, as SIGTERM told it to: the others go on, and what it had not "
+            "done of its epoch nobody does\n",
+            fail_program(), pool.rank);
     run_log_close();
     kind->unload(program);
     int status = t->has_diverged ? FAIL_STATUS : 0;
@@ -285,7 +292,8 @@ static void run_steps(struct training_worker *w, struct training_sums *sums)
     bool is_last = w->breaks + 1 == t->breaks;
     struct pace pace;
     pace_begin(&pace, w->member, w->total, w->clocks);
-    while (!w->is_through && (is_last || sums->done < wanted) && (t->is_whole || !is_over(t))) {
+    while (!w->is_through && (is_last || sums->done < wanted) &&
+           (t->is_whole || (!is_over(t) && !pool_is_told(t->pool)))) {
         set_rate(w, sums->done);
         w->is_through = t->kind->step(w, sums);
         pace_done(&pace, sums->done);
@@ -294,6 +302,7 @@ static void run_steps(struct training_worker *w, struct training_sums *sums)
     }
     pace_end(&pace);
     if (t->kind->flush) t->kind->flush(w);
+    w->leaves = pool_must_leave(w->member);
 }
 
 /* Returns the seconds that it took, evaluations not included. */
@@ -307,7 +316,7 @@ static double run_part(struct training_worker *w, struct training_sums *own)
         counters_begin(&w->training->counters, w->member);
         run_steps(w, own);
         counters_end(&w->training->counters, w->member);
-        if (w->breaks + 1 == t->breaks) return seconds + (meter_now() - began);
+        if (w->breaks + 1 == t->breaks || w->leaves) return seconds + (meter_now() - began);
         w->breaks++;
         sums[0] = is_over(t);
         sums[1] = evaluation_is_due(w);
@@ -327,6 +336,7 @@ static bool train_part(struct training_worker *w, struct due *due)
     if (training_is_first(w)) t->examples_before = (uint64_t)p->sums[SUM_EXAMPLES];
     struct training_sums own = {0};
     double seconds = run_part(w, &own), began = meter_now();
+    if (w->leaves) return false;
     w->breaks = 0;
     progress_next(p, t->checkpoints.parts);
     double sums[] = {own.loss,
@@ -363,6 +373,7 @@ static bool train_parts(struct training_worker *w, struct due *due)
     bool has_time;
     do {
         has_time = train_part(w, due);
+        if (w->leaves) return false;
         if (w->progress.part == 0) continue;
         if (due->evaluation && has_time) evaluate_within(w);
         if (due->checkpoint && training_is_first(w)) meter_end(&w->training->meter);
@@ -434,6 +445,7 @@ static void train_epoch(struct training_worker *w, struct due *due)
     if (training_is_first(w)) begin_meter(t, number);
     bool has_time = train_parts(w, due);
     if (training_is_first(w)) end_meter(t, number);
+    if (w->leaves) return;
     bool has_diverged = diverges(w, number);
     if (training_is_first(w) && !has_diverged)
         report(w, number, has_time, has_time && !due->is_short);
@@ -465,6 +477,7 @@ static void train_all(struct training_worker *w, struct due *due)
     if (due->is_behind) finish_epoch(w, due); /* a newcomer's first one is the others' */
     while (p->epochs < t->epochs && !due->is_end && !is_patience_over(w)) {
         train_epoch(w, due);
+        if (w->leaves) return;
         rejoin_meet(w, due);
         finish_epoch(w, due);
     }
@@ -503,6 +516,11 @@ void training_work(struct pool_member *m, void *training)
         return;
     }
     train_all(&w, &due);
+    if (w.leaves) {
+        kind->rest(&w);
+        free(w.state);
+        return;
+    }
     take_best(&w);
     kind->end(&w);
     const struct counters counters = counters_take(&t->counters, m);

@@ -73,7 +73,7 @@ def _calls(*told: Tuple[Any, str, str]) -> Dict[str, Tuple[Any, ...]]:
 
 
 _BLOCKING = _calls(
-    (c_int, "p", "close worker_close loader_close wait_all barrier quiesce"),
+    (c_int, "p", "close leave worker_close loader_close wait_all barrier quiesce"),
     (c_int, "pp", "open worker_open loader_open"),
     (c_int, "ppnp", "pull push set pull_state set_state localize_async"),
     (c_int, "ppnpp", "pull_async push_async set_async"),

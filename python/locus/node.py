@@ -6,6 +6,7 @@ import threading
 from ctypes import (POINTER, Structure, byref, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p,
                     sizeof)
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar
 
 import numpy as np
@@ -149,6 +150,17 @@ class Node:
     def close(self) -> None:
         """Collective: closes what is still open here, loaders and workers first, and leaves the cluster. Again, or
         in a forked child: does nothing. BusyError while another thread is in a call: nothing changes."""
+        self._close(_lib.locus_close)
+
+    def leave(self) -> None:
+        """Instead of close(), in a running job with survives=True, not for rank 0: this node leaves alone, and the
+        others go on with its rows; nothing is lost. UsageError where that cannot be: nothing changes."""
+        is_open = self._state == "open" and self.size > 1
+        if is_open and (self.rank == 0 or not self.losses()["survives"]):
+            raise UsageError("only a node but rank 0 of a job that survives (survives=True) can leave alone")
+        self._close(_lib.locus_leave)
+
+    def _close(self, how: Callable[..., int]) -> None:
         me = object()
         try:
             with self._guard:
@@ -159,7 +171,7 @@ class Node:
                 self._refuse_busy()
                 self._closing = me
             self._refuse_busy()
-            self._waiting.call(self._leave)
+            self._waiting.call(partial(self._leave, how))
         finally:
             if self._closing is me:
                 self._closing = None
@@ -173,7 +185,7 @@ class Node:
         if self._calls:
             raise BusyError("another thread is in a call of the node: join that thread first")
 
-    def _leave(self) -> int:
+    def _leave(self, how: Callable[..., int]) -> int:
         fault: Optional[Exception] = None
         for worker in list(self._workers):
             try:
@@ -185,7 +197,7 @@ class Node:
         self._state = "closed"
         self._on_write.clear()
         _open_nodes.remove(self)
-        rc = int(_lib.locus_close(self._handle))
+        rc = int(how(self._handle))
         if fault and rc >= 0:
             raise fault
         return rc

@@ -47,6 +47,8 @@ struct reactor {
     unsigned nodes, workers;
     size_t unsubmitted_bytes; /* of entries since the last submission within a turn */
     bool yields, saw_loss, said_bye;
+    struct change change; /* the last one of members; */
+    unsigned left;        /* who has left by it, and has a link yet; 0: nobody */
     unsigned first_inbox; /* of the next turn */
     struct pinning_place place;
     uint64_t goodbye_ns;         /* when to stop waiting for goodbyes */
@@ -132,6 +134,7 @@ static void on_failed(void *context, unsigned peer, unsigned culprit, const char
 {
     struct reactor *r = context;
     char left[REASON_BYTES];
+    if (repair_has_left(&r->shard)) return; /* which no member needs any more */
     /* Where nodes survive a loss rank 0 alone says whose: a peer that gives another up leaves. */
     bool is_leaving = r->repaired && culprit != peer && culprit != r->shard.rank && peer != 0;
     snprintf(left, sizeof left, "left: to it node %u %s", culprit, reason);
@@ -141,15 +144,16 @@ static void on_failed(void *context, unsigned peer, unsigned culprit, const char
 static void platform_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
+    if (r->change.kind == CHANGE_LEAVES && r->change.node != r->shard.rank) {
+        r->left = r->change.node;
+        uring_wake(r->uring); /* this may be a worker's thread */
+    }
     r->repaired(r->context, view);
 }
 
 static uint64_t platform_sent(void *context)
 {
-    const struct reactor *r = context;
-    struct link_stats sum = {0};
-    for (unsigned peer = 0; peer < r->nodes; peer++) reactor_add_link(r, peer, &sum);
-    return sum.bytes_sent;
+    return uring_bytes_sent(((struct reactor *)context)->uring);
 }
 
 /* Opening. */
@@ -318,16 +322,23 @@ static void handle_loss(struct reactor *r)
 static void begin_repair(struct reactor *r)
 {
     if (!__atomic_load_n(&r->shared.has_change, __ATOMIC_ACQUIRE)) return;
-    struct change change = r->shared.change;
+    const struct change change = r->change = r->shared.change;
     struct link *new = NULL;
-    __atomic_store_n(&r->shared.has_change, 0, __ATOMIC_RELAXED);
-    if (r->saw_loss) return;
-    if (change.kind == CHANGE_LOST) uring_drop_link(r->uring, r->link[change.node]);
-    if (r->shared.fd >= 0 && uring_add_link(r->uring, change.node, r->shared.fd, &new))
+    if (!r->saw_loss && change.kind == CHANGE_LOST) uring_drop_link(r->uring, r->link[change.node]);
+    if (!r->saw_loss && r->shared.fd >= 0 &&
+        uring_add_link(r->uring, change.node, r->shared.fd, &new))
         r->lost(r->context, r->shard.rank, locus_error());
     if (new) __atomic_store_n(&r->link[change.node], new, __ATOMIC_RELEASE);
     if (new) r->shared.fd = -1;
-    repair_begin(&r->shard, change);
+    __atomic_store_n(&r->shared.has_change, 0, __ATOMIC_RELEASE);
+    if (!r->saw_loss) repair_begin(&r->shard, change);
+}
+
+/* Nothing more comes from there, and nobody there takes the end of the link for a failure. */
+static void drop_who_left(struct reactor *r)
+{
+    if (r->left) uring_drop_link(r->uring, r->link[r->left]);
+    r->left = 0;
 }
 
 static void answer_question(struct reactor *r)
@@ -369,7 +380,7 @@ static bool has_news(struct reactor *r)
         if (!r->inbox[w].current && mailbox_count(&r->inbox[w].mailbox) > 0) return true;
     if (shard_has_news(&r->shard)) return true;
     if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
-    if (__atomic_load_n(&r->shared.has_change, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&r->shared.has_change, __ATOMIC_RELAXED) || r->left) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
     return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
 }
@@ -410,14 +421,6 @@ static bool would_leave(const struct reactor *r, uint64_t now)
            may_be_helped(r);
 }
 
-static void poll_gently(const struct reactor *r)
-{
-    if (r->yields)
-        sched_yield();
-    else
-        cpu_relax();
-}
-
 static void *run(void *argument)
 {
     struct reactor *r = argument;
@@ -426,6 +429,7 @@ static void *run(void *argument)
         unsigned work = uring_poll(r->uring, now);
         handle_loss(r);
         begin_repair(r);
+        drop_who_left(r);
         answer_question(r);
         work += serve_inboxes(r);
         r->due_ns = shard_turn(&r->shard, now);
@@ -434,7 +438,7 @@ static void *run(void *argument)
         if (work > 0)
             busy = now;
         else if (now - busy < REACTOR_SPIN_NS && !would_leave(r, now))
-            poll_gently(r);
+            r->yields ? (void)sched_yield() : cpu_relax();
         else
             sleep_until_news(r);
         now = time_now_ns();
@@ -558,6 +562,8 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
 
 void reactor_see(struct reactor *r, struct change change, int fd)
 {
+    static const struct timespec pause = {.tv_nsec = 100000};
+    while (__atomic_load_n(&r->shared.has_change, __ATOMIC_ACQUIRE)) nanosleep(&pause, NULL);
     r->shared.change = change;
     r->shared.fd = fd;
     __atomic_store_n(&r->shared.has_change, 1, __ATOMIC_RELEASE);

@@ -88,7 +88,8 @@ void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
 /* The members have changed, and the others go on: drops the link to a node that is lost, or takes
  * over the connected socket to one that joins (else -1); and begins the shard's repair. Any thread;
- * the next one after the end of this. */
+ * the next one after the end of this, or that the node that leaves by this one is lost: waits until
+ * the shard has begun with this one. */
 void reactor_see(struct reactor *, struct change, int fd);
 
 /* Its shard, for what any thread may read of it. */

@@ -322,22 +322,48 @@ int locus_open(const struct locus_config *config, locus **out)
     return 0;
 }
 
-int locus_close(locus *n)
+static int check_workers(locus *n)
 {
-    int rc = n ? call_check_node("locus_close", n) : 0;
-    if (!n || rc) return rc;
     unsigned open = collective_open_count(&n->collective);
-    if (open)
-        return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
-                         n->workers);
+    if (open == 0) return 0;
+    return error_set(-EBUSY, "%u of %u workers are still open: close them first", open, n->workers);
+}
+
+static int end(locus *n, bool alone)
+{
     sigset_t before = oversize_begin();
     end_observers(n);
-    rc = n->cluster ? cluster_leave(n->cluster) : 0;
+    int rc = n->cluster ? cluster_leave(n->cluster, alone) : 0;
     end_node(n);
     oversize_end(before);
     n->is_closed = true;
     closed_keep(n, n->worker, sizeof *n + n->workers * sizeof *n->worker);
     return rc;
+}
+
+int locus_close(locus *n)
+{
+    int rc = n ? call_check_node("locus_close", n) : 0;
+    if (!n || rc) return rc;
+    rc = check_workers(n);
+    return rc ? rc : end(n, false);
+}
+
+/* First all that this node wants of others, or has to tell them, is done. */
+int locus_leave(locus *n)
+{
+    int rc = n ? call_check_node("locus_leave", n) : 0;
+    if (!n || rc) return rc;
+    rc = check_workers(n);
+    if (rc || !n->cluster) return rc ? rc : end(n, false);
+    if (n->rank == 0)
+        return error_set(-EINVAL,
+                         "locus_leave: rank 0 cannot leave alone: it keeps the others together");
+    if (!n->plan.config.survives)
+        return error_set(-EINVAL, "locus_leave: the job does not survive without a node: set "
+                                  "`survives` in the configuration of all, or LOCUS_SURVIVES");
+    rc = call_flush_updates(n->worker);
+    return end(n, rc == 0);
 }
 
 int locus_rank(const locus *n)

@@ -36,6 +36,7 @@ struct member {
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
     bool is_lost;       /* and the others have survived that */
     bool is_repairing;  /* has yet to say that it is through with that */
+    bool is_going;      /* wants to leave while the others go on, or does */
     bool is_connecting; /* has yet to say so of who joins */
     bool is_newcomer;   /* has joined, and not yet met the others: counts as absent until then, */
     char kept_at[MEMBERS_BARRIER_BYTES]; /*   and has arrived there; "": has not */

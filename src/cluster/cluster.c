@@ -46,7 +46,7 @@ struct cluster {
     unsigned lost_rank;
     char loss[LOSS_BYTES]; /* the sentence */
     struct {
-        bool joins;      /* nobody was lost */
+        struct change change;
         uint32_t saved;  /* the last one that is over, and all is saved anew */
         unsigned shards; /* that are not through with it */
         uint64_t began_ns;
@@ -138,8 +138,11 @@ static void lost_by_rendezvous(void *context, int rank, const char *reason)
 
 /* ---- the members change ---- */
 
-static void note_change(struct locus_losses *l, const struct change *change)
+/* `is_anew`: who was said to leave is lost. */
+static void note_change(struct locus_losses *l, const struct change *change, bool is_anew)
 {
+    l->left -= is_anew;
+    l->members += is_anew;
     l->lost += change->kind == CHANGE_LOST;
     l->left += change->kind == CHANGE_LEAVES;
     l->joined += change->kind == CHANGE_JOINS;
@@ -152,14 +155,15 @@ static void see_view(void *context, const struct change *change, const char *rea
 {
     struct cluster *c = context;
     pthread_mutex_lock(&c->mutex);
-    c->view.joins = change->kind == CHANGE_JOINS;
-    c->view.shards = c->shards;
-    c->view.began_ns = time_now_ns();
-    note_change(&c->view.now, change);
+    bool is_anew = change->number == c->view.change.number, joins = change->kind == CHANGE_JOINS;
+    c->view.change = *change;
+    if (!is_anew) c->view.shards = c->shards;
+    if (!is_anew) c->view.began_ns = time_now_ns();
+    note_change(&c->view.now, change, is_anew);
     describe_loss(c, change->node, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
     for (unsigned s = 0; s < c->shards; s++)
-        reactor_see(c->reactor[s], *change, c->view.joins ? newcomer_take(&c->newcomer, s) : -1);
+        reactor_see(c->reactor[s], *change, joins ? newcomer_take(&c->newcomer, s) : -1);
 }
 
 static void see_joining(void *context, uint64_t id, unsigned rank, const char *address)
@@ -199,11 +203,20 @@ static void report_repair(struct cluster *c)
     struct locus_losses *now = &c->view.now;
     now->last_s = 1e-9 * (double)(time_now_ns() - c->view.began_ns);
     add_counted(c, now);
-    if (c->view.joins) {
+    bool is_ours = c->view.change.node == (unsigned)c->rank;
+    if (c->view.change.kind == CHANGE_LEAVES && is_ours)
+        fprintf(stderr, "locus: %s; the other nodes have all rows that it had\n", c->view.loss);
+    else if (c->view.change.kind == CHANGE_LEAVES)
+        fprintf(stderr,
+                "locus: %s; node %d goes on after %.3f s, its rows saved anew: %" PRIu64
+                " rows of the one that left have come here as they were\n",
+                c->view.loss, c->rank, now->last_s,
+                now->rows_from_saves - before.rows_from_saves + now->rows_from_replicas -
+                    before.rows_from_replicas);
+    else if (c->view.change.kind == CHANGE_JOINS)
         fprintf(stderr, "locus: %s; node %d goes on after %.3f s\n", c->view.loss, c->rank,
                 now->last_s);
-        return;
-    }
+    if (c->view.change.kind != CHANGE_LOST) return;
     fprintf(stderr,
             "locus: %s; node %d goes on after %.3f s, its rows saved anew: of the lost rows whose "
             "home it is now, %" PRIu64 " have the values of a replica, %" PRIu64
@@ -562,10 +575,10 @@ static void end_reactors(struct cluster *c)
     }
 }
 
-int cluster_leave(struct cluster *c)
+int cluster_leave(struct cluster *c, bool alone)
 {
     int rc = cluster_loss(c);
-    if (rc == 0) rc = rendezvous_leave(c->rendezvous);
+    if (rc == 0) rc = rendezvous_leave(c->rendezvous, alone);
     end_reactors(c);
     int loss = cluster_loss(c);
     return loss ? loss : rc;

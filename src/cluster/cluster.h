@@ -58,8 +58,9 @@ uint32_t cluster_repaired(struct cluster *);
 void cluster_losses(struct cluster *, struct locus_losses *);
 bool cluster_has_lost(struct cluster *, unsigned rank);
 
-/* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
-int cluster_leave(struct cluster *);
+/* Leaves with all others, or alone (rendezvous.h), and ends the reactors. -ECONNRESET when a node was
+ * lost. */
+int cluster_leave(struct cluster *, bool alone);
 void cluster_free(struct cluster *); /* NULL is allowed */
 
 #endif

@@ -221,8 +221,7 @@ static bool on_welcome(struct rendezvous *r, struct message_reader *reader)
 static bool change_members(struct rendezvous *r, uint32_t kind, unsigned rank)
 {
     bool joins = kind == CHANGE_JOINS;
-    if ((kind != CHANGE_LOST && !joins) || rank == 0 || rank >= r->size ||
-        r->is_lost[rank] != joins)
+    if (kind >= CHANGE_KINDS || rank == 0 || rank >= r->size || r->is_lost[rank] != joins)
         return false;
     r->is_lost[rank] = !joins;
     r->living += joins ? 1 : -1u;
@@ -329,11 +328,19 @@ static bool on_view(struct rendezvous *r, struct message_reader *reader)
              rank = message_get_u32(reader);
     const struct change *last = &r->view.change;
     bool is_ours = rank == r->rank && kind == CHANGE_JOINS && number == last->number;
-    bool is_next = rank != r->rank && last->number == r->view.repaired &&
-                   number == last->number + 1;
-    if ((r->phase != RUNNING && r->phase != LEAVING) || !r->seen || !(is_ours || is_next) ||
-        !change_members(r, kind, rank))
+    bool is_leave = kind == CHANGE_LEAVES;
+    bool is_next = (rank != r->rank || (is_leave && r->phase == LEAVING)) &&
+                   last->number == r->view.repaired && number == last->number + 1;
+    /* Who leaves is a member until we have repaired that: until then it may be lost. */
+    bool is_lost = last->kind == CHANGE_LEAVES && kind == CHANGE_LOST && number == last->number &&
+                   rank == last->node && rank != r->rank;
+    if ((r->phase != RUNNING && r->phase != LEAVING) || !r->seen ||
+        !(is_ours || is_next || is_lost) || rank >= r->size)
         return false;
+    if (is_leave ? r->is_lost[rank]
+                 : !(is_lost && r->is_lost[rank]) && !change_members(r, kind, rank))
+        return false;
+    if (is_lost) r->view.told = number - 1;
     r->view.change = (struct change){number, kind, rank};
     message_get_text(reader, r->view.reason, sizeof r->view.reason);
     if (kind == CHANGE_JOINS && !is_ours)
@@ -401,9 +408,12 @@ static void on_message(void *context, struct channel *c, const struct message_he
 
 static void tell_view(struct rendezvous *r)
 {
-    r->view.told = r->view.change.number; /* which stays until it is answered */
+    char reason[MESSAGE_TEXT_MAX];
+    const struct change change = r->view.change;
+    memcpy(reason, r->view.reason, sizeof reason);
+    r->view.told = change.number;
     hub_unlock(&r->hub);
-    r->seen(r->context, &r->view.change, r->view.reason);
+    r->seen(r->context, &change, reason);
     hub_lock(&r->hub);
 }
 

@@ -26,6 +26,8 @@
  *      REPAIRED           ->      what it had is with others now, as far as this node is concerned
  *                         <-      JOINING: one of its rank has come; all connect to it
  *      CONNECTED          ->      of it and of all others; then VIEW to all of them
+ *      GO                 ->      alone; then VIEW with that, to itself, too; and when all are through
+ *                         <-      LEFT
  *      LEAVE              ->
  *                         <-      LEFT, when all leave
  *      HEARTBEAT          ->  <-  when there was nothing else to say for a while
@@ -155,7 +157,7 @@ static inline void word_add(struct word *answer, const struct word *said)
 
 #define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    MESSAGE_VERSION = 16,
+    MESSAGE_VERSION = 17,
     MESSAGE_HEADER_BYTES = 12,
     MESSAGE_MAX = 1 << 20,
     MESSAGE_GOES_ON = 1, /* flags of BARRIER */
@@ -195,6 +197,7 @@ enum message_type {
     MESSAGE_REPAIRED,  /* number (4) */
     MESSAGE_JOINING,   /* id (8), rank (4), address; "": not after all */
     MESSAGE_CONNECTED, /* id (8), ""; or why not */
+    MESSAGE_GO,
 };
 
 /* ---- writing ---- */

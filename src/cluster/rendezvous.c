@@ -352,6 +352,11 @@ void rendezvous_repaired(struct rendezvous *r, uint32_t view)
     message_put_u32(m, view);
     hub_lock(&r->hub);
     r->view.repaired = view;
+    unsigned node = r->view.change.node;
+    if (r->view.change.kind == CHANGE_LEAVES && node != r->rank && !r->is_lost[node]) {
+        r->is_lost[node] = true;
+        r->living--;
+    }
     say(r, m);
     hub_unlock(&r->hub);
 }
@@ -419,19 +424,19 @@ static void stop(struct rendezvous *r)
     r->server = NULL;
 }
 
-static void await_others(struct rendezvous *r)
+static void await_others(struct rendezvous *r, bool alone)
 {
     r->phase = LEAVING;
-    member_send(r, message_done(message_new(MESSAGE_LEAVE)));
+    member_send(r, message_done(message_new(alone ? MESSAGE_GO : MESSAGE_LEAVE)));
     while (r->phase == LEAVING) member_wait(r);
 }
 
-int rendezvous_leave(struct rendezvous *r)
+int rendezvous_leave(struct rendezvous *r, bool alone)
 {
     hub_lock(&r->hub);
     while (r->barrier != OUTSIDE && r->phase == RUNNING) member_wait(r); /* another thread's */
     await_loss(r);
-    if (r->phase == RUNNING) await_others(r);
+    if (r->phase == RUNNING) await_others(r, alone);
     int rc = r->phase == LOST ? lost_error(r) : 0;
     hub_unlock(&r->hub);
     stop(r);

@@ -77,8 +77,9 @@ void rendezvous_await_verdict(struct rendezvous *);
 
 /* Leaves in order, with all others: a barrier, after which the ends of connections are no failures
  * and the address may be used again at once. -ECONNRESET if a member was lost: then it only says
- * goodbye, without waiting. */
-int rendezvous_leave(struct rendezvous *);
+ * goodbye, without waiting. `alone`, of a cluster that survives: not rank 0, all of whose workers have
+ * closed; the others go on, when they have all that it had. */
+int rendezvous_leave(struct rendezvous *, bool alone);
 /* Ends its threads: `lost` is no longer called, and reports have no effect. NULL is allowed, and so
  * is calling it again. */
 void rendezvous_stop(struct rendezvous *);

@@ -30,8 +30,9 @@ struct server {
     bool survives, is_open;   /* a barrier was released: the first is that all have opened */
     uint32_t met_view;        /* how many changes of members there were before the last barrier */
     unsigned lost, repairing; /* members */
-    unsigned joining;         /* who wants to, and is lost as yet; 0: nobody does */
-    unsigned connecting;      /* who has yet to connect to it, and itself */
+    unsigned leaver;     /* who leaves by the last change, which is under way; 0: nobody does */
+    unsigned joining;    /* who wants to, and is lost as yet; 0: nobody does */
+    unsigned connecting; /* who has yet to connect to it, and itself */
 
     struct reminder barrier, leave;
     unsigned barrier_rank; /* who came first */
@@ -68,17 +69,23 @@ static bool may_change(const struct server *s)
            s->members.changes < CHANGES_MAX;
 }
 
+static void say_change(struct server *s, const char *reason)
+{
+    const struct change *last = &s->members.change[s->members.changes - 1];
+    struct message *m = message_new(MESSAGE_VIEW);
+    message_put_u32(m, last->number);
+    message_put_u32(m, last->kind);
+    message_put_u32(m, last->node);
+    message_put_text(m, reason);
+    members_send_some(&s->members, NULL, message_done(m));
+}
+
 static void change_members(struct server *s, enum change_kind kind, unsigned rank,
                            const char *reason)
 {
-    struct message *m = message_new(MESSAGE_VIEW);
     uint32_t number = ++s->members.changes;
     s->members.change[number - 1] = (struct change){number, kind, rank};
-    message_put_u32(m, number);
-    message_put_u32(m, kind);
-    message_put_u32(m, rank);
-    message_put_text(m, reason);
-    members_send_some(&s->members, NULL, message_done(m));
+    say_change(s, reason);
     s->repairing = s->members.size - s->lost;
     for (unsigned i = 0; i < s->members.size; i++)
         s->members.member[i].is_repairing = !s->members.member[i].is_lost;
@@ -117,6 +124,7 @@ static void call_off(struct server *s, unsigned rank, const char *reason)
     m->channel = NULL;
     tell_joining(s, "");
     s->joining = 0;
+    hub_note(&s->hub); /* one may wait to leave */
 }
 
 /* Not within a collective that needs all nodes, or has several barriers: it would fail, or repeat. */
@@ -212,12 +220,20 @@ static void let_newcomers_in(struct server *s)
     }
 }
 
+/* Soon it is not missing any more. */
+static bool waits_for_who_goes(const struct server *s)
+{
+    bool goes = false;
+    for (unsigned i = 0; i < s->members.size; i++) goes |= s->members.member[i].is_going;
+    return goes && s->barrier_flags & MESSAGE_NEEDS_ALL && !s->goes_on;
+}
+
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
 static void release_if_all_are_there(struct server *s)
 {
     unsigned there = s->arrived + s->absent + s->leaving;
     if (there == s->members.size - s->lost) let_newcomers_in(s);
-    if (s->arrived == 0 || there < s->members.size - s->lost) return;
+    if (s->arrived == 0 || there < s->members.size - s->lost || waits_for_who_goes(s)) return;
     s->is_open = true;
     struct message *m = message_new(MESSAGE_RELEASE);
     struct word answer = s->fault;
@@ -302,20 +318,36 @@ static void let_all_leave(struct server *s)
     members_dismiss(&s->members, s->hub.timeout_ns);
 }
 
-static bool on_leave(struct server *s, unsigned rank, const struct message_reader *r)
+static void go_on_without(struct server *s)
 {
-    struct member *m = &s->members.member[rank];
-    if (!message_read_all(r) || m->is_leaving || m->has_arrived || m->kept_at[0]) return false;
-    call_off(s, rank, "leaves");
-    end_newcomer(s, m);
-    set_absent(s, m, false);
-    m->is_leaving = true;
-    s->leaving++;
-    waiting_begin(&s->leave);
     if (s->leaving == s->members.size - s->lost)
         let_all_leave(s);
     else
         release_if_all_are_there(s);
+}
+
+static void leave(struct server *s, unsigned rank)
+{
+    struct member *m = &s->members.member[rank];
+    call_off(s, rank, "leaves");
+    end_newcomer(s, m);
+    set_absent(s, m, false);
+    m->is_going = false;
+    m->is_leaving = true;
+    s->leaving++;
+    waiting_begin(&s->leave);
+    go_on_without(s);
+}
+
+static bool may_leave(const struct member *m)
+{
+    return !m->is_leaving && !m->is_going && !m->has_arrived && !m->kept_at[0];
+}
+
+static bool on_leave(struct server *s, unsigned rank, const struct message_reader *r)
+{
+    if (!message_read_all(r) || !may_leave(&s->members.member[rank])) return false;
+    leave(s, rank);
     return true;
 }
 
@@ -333,25 +365,46 @@ static void take_back(struct server *s, struct member *m)
     s->barrier.since_ns = 0;
 }
 
-static void survive(struct server *s, unsigned rank, const char *reason)
+/* Takes over the message, its last one. */
+static void let_go(struct server *s, unsigned rank, struct message *last)
 {
-    struct member *lost = &s->members.member[rank];
-    call_off(s, rank, reason);
-    members_send_one(lost, lost_message(rank, reason));
-    lost->channel = NULL;
-    lost->is_lost = true;
+    struct member *gone = &s->members.member[rank];
+    members_send_one(gone, last);
+    gone->channel = NULL;
+    gone->is_lost = true;
+    gone->is_going = false;
     s->lost++;
     verdict_forget(&s->verdict, rank);
-    take_back(s, lost);
-    change_members(s, CHANGE_LOST, rank, reason);
-    release_if_all_are_there(s);
+    take_back(s, gone);
+}
+
+/* Where not all have heard all of it, it is a loss like any other. */
+static void lose_leaver(struct server *s, const char *reason)
+{
+    struct member *m = &s->members.member[s->leaver];
+    s->members.change[s->members.changes - 1].kind = CHANGE_LOST;
+    s->repairing -= m->is_repairing;
+    m->is_repairing = false;
+    s->leaver = 0;
+    say_change(s, reason);
+}
+
+static void survive(struct server *s, unsigned rank, const char *reason)
+{
+    call_off(s, rank, reason);
+    let_go(s, rank, lost_message(rank, reason));
+    if (rank == s->leaver)
+        lose_leaver(s, reason);
+    else
+        change_members(s, CHANGE_LOST, rank, reason);
+    go_on_without(s);
 }
 
 static void lose(struct server *s, unsigned rank, const char *reason)
 {
     admission_lose(&s->admission, rank, reason);
     if (!is_running(s) || s->members.member[rank].is_lost) return;
-    if (rank != 0 && may_change(s)) {
+    if (rank != 0 && (may_change(s) || rank == s->leaver)) {
         survive(s, rank, reason);
         return;
     }
@@ -361,6 +414,43 @@ static void lose(struct server *s, unsigned rank, const char *reason)
      * wait for that. */
     s->members.member[rank].channel = NULL;
     members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
+}
+
+/* ---- one leaves, and the others go on ---- */
+
+/* It counts as arrived at all barriers, though it may never have had workers. */
+static bool on_go(struct server *s, unsigned rank, const struct message_reader *r)
+{
+    struct member *m = &s->members.member[rank];
+    if (!message_read_all(r) || rank == 0 || !s->survives || !may_leave(m)) return false;
+    end_newcomer(s, m);
+    set_absent(s, m, true);
+    m->is_going = true;
+    release_if_all_are_there(s);
+    hub_note(&s->hub);
+    return true;
+}
+
+/* One after the other. Where no change of members can come any more, with all others. */
+static void let_next_leave(struct server *s)
+{
+    unsigned rank = 1;
+    while (rank < s->members.size && !s->members.member[rank].is_going) rank++;
+    if (rank == s->members.size || s->repairing > 0 || s->joining || !s->is_open) return;
+    if (!may_change(s)) {
+        leave(s, rank);
+        return;
+    }
+    s->leaver = rank;
+    change_members(s, CHANGE_LEAVES, rank, "has left");
+}
+
+static void end_leave(struct server *s)
+{
+    unsigned rank = s->leaver;
+    s->leaver = 0;
+    let_go(s, rank, message_done(message_new(MESSAGE_LEFT)));
+    go_on_without(s);
 }
 
 /* If others find it silent, too, they say so within little more than a heartbeat. */
@@ -450,6 +540,8 @@ static bool on_repaired(struct server *s, unsigned rank, struct message_reader *
     if (!message_read_all(r) || number != s->members.changes || !m->is_repairing) return false;
     m->is_repairing = false;
     s->repairing--;
+    if (s->repairing == 0 && s->leaver) end_leave(s);
+    hub_note(&s->hub); /* one may wait to leave */
     return true;
 }
 
@@ -465,6 +557,7 @@ static bool on_message_of_member(struct server *s, unsigned rank,
     case MESSAGE_BARRIER: return on_barrier(s, rank, &r);
     case MESSAGE_ABSENT: return on_absent(s, rank, &r);
     case MESSAGE_LEAVE: return on_leave(s, rank, &r);
+    case MESSAGE_GO: return on_go(s, rank, &r);
     case MESSAGE_REPORT: return on_report(s, rank, &r);
     case MESSAGE_REPAIRED: return on_repaired(s, rank, &r);
     case MESSAGE_CONNECTED: return on_connected(s, rank, &r);
@@ -527,6 +620,7 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
         report(s, &s->barrier, s->barrier_name, has_arrived, has_not_arrived, now_ns, &due_ns);
         report(s, &s->leave, "leaving the cluster", leaves, does_not_leave, now_ns, &due_ns);
         judge(s, now_ns, &due_ns);
+        let_next_leave(s);
     }
     return due_ns;
 }

@@ -425,6 +425,13 @@ void uring_wake(struct uring *u)
     INVARIANT(n == sizeof one, "a sleeping thread cannot be woken");
 }
 
+uint64_t uring_bytes_sent(const struct uring *u)
+{
+    struct link_stats sum = {0};
+    for (unsigned i = 0; i < u->count; i++) link_add_stats(u->link[i], &sum);
+    return sum.bytes_sent;
+}
+
 uint64_t uring_buffer_bytes(const struct uring *u)
 {
     return __atomic_load_n(&u->links.buffers, __ATOMIC_RELAXED) *

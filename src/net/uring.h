@@ -83,6 +83,8 @@ bool uring_lie_down_shm(struct uring *);
  * that reports it as a thing to do. Any thread. */
 void uring_wake(struct uring *);
 
+/* That all links have sent, those included that were dropped. */
+uint64_t uring_bytes_sent(const struct uring *);
 /* Bytes of the links' send buffers. Any thread. */
 uint64_t uring_buffer_bytes(const struct uring *);
 

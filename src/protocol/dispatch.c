@@ -350,13 +350,6 @@ static __attribute__((cold)) const char *held(struct shard *s, const struct arri
     return a->entry->flags & WIRE_BEGIN ? replica_held(s, a->ref.index) : origin_held(s, a->entry);
 }
 
-static __attribute__((cold)) const char *told(struct shard *s, const struct arrival *a)
-{
-    bool is_of_the_lost = s->once && s->failure == SHARD_REPAIRS &&
-                          a->entry->owner == s->losses->change.node;
-    return is_of_the_lost ? origin_told(s, a->entry) : "what a node has written that was not lost";
-}
-
 /* A row that was given away before its giver knew of the loss has not been claimed. What is parked
  * stays so. */
 static __attribute__((cold)) void arrived_in_repair(struct shard *s, const struct arrival *a)
@@ -419,7 +412,8 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_OFFER: return loss_offered(s, a);
     case WIRE_SAVE: return saves_take(s, a);
     case WIRE_SAVED: return saves_heard(s, a);
-    case WIRE_TOLD: return a->entry->flags & WIRE_BEGIN ? told(s, a) : once_hear(s, a);
+    case WIRE_TOLD:
+        return a->entry->flags & WIRE_BEGIN ? origin_told(s, a->entry) : once_hear(s, a);
     case WIRE_NONE:
     case WIRE_OPERATIONS: break;
     }

@@ -12,13 +12,30 @@ static uint32_t marker(uint32_t number, unsigned phase)
     return (number - 1) * LOSS_PHASES + phase;
 }
 
-bool loss_have_all_said(const struct shard *s, unsigned phase)
+static bool have_members_said(const struct shard *s, uint32_t number, unsigned phase)
 {
     const struct losses *l = s->losses;
     for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(l->change.number, phase))
-            return false;
+        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(number, phase)) return false;
     return true;
+}
+
+bool loss_has_left(const struct losses *l)
+{
+    return l->said[l->change.node] >= marker(l->change.number, 1);
+}
+
+bool loss_have_all_said(const struct shard *s, unsigned phase)
+{
+    const struct losses *l = s->losses;
+    return have_members_said(s, l->change.number, phase) && (!loss_is_leave(l) || loss_has_left(l));
+}
+
+void loss_serves_on(struct shard *s)
+{
+    if (!have_members_said(s, s->losses->leaves, 1)) return;
+    s->failure = SHARD_REPAIRS;
+    s->serves = SERVES_NOBODY;
 }
 
 /* Of all that live but the home the first in an order of the bucket's own: so a loss changes the
@@ -118,6 +135,7 @@ const char *loss_marker(struct shard *s, const struct arrival *a)
         marker(e->round, (unsigned)e->clock) != l->said[a->peer] + 1)
         return "a marker of a repair out of its order";
     l->said[a->peer]++;
+    if (l->leaves) loss_serves_on(s);
     return NULL;
 }
 

@@ -37,6 +37,8 @@ struct losses {
     size_t offers, capacity;
     /* the home of each bucket if its present one is lost; as soon as the change is repaired */
     uint16_t heir[HOME_BUCKETS], next_heir[HOME_BUCKETS];
+    uint32_t leaves; /* the change by which we leave; 0: none */
+    bool has_left;   /* and have said that all we had is with others */
 };
 
 int loss_init(struct shard *); /* 0 or -ENOMEM */
@@ -62,8 +64,17 @@ static inline unsigned loss_gone(const struct losses *l)
 void loss_begin(struct shard *, struct change);
 /* Homes and heirs change. */
 void loss_pass(struct shard *);
-/* Have all members but us said that they are in this phase of the present loss? */
+/* Have all members but us said that they are in this phase of the present loss? Who leaves is none,
+ * but says the first. */
 bool loss_have_all_said(const struct shard *, unsigned phase);
+/* The present change is no loss: who leaves gives all away, and has done so, as far as we need it. */
+static inline bool loss_is_leave(const struct losses *l)
+{
+    return l->change.kind == CHANGE_LEAVES;
+}
+bool loss_has_left(const struct losses *);
+/* We leave, and serve the others until they all park what is asked. */
+void loss_serves_on(struct shard *);
 
 /* The key's home as soon as the change is repaired: a lost node's are dealt to all that live, and who
  * joins has those that were its own at the start. */

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct notes *notes_of(const struct shard *s, unsigned writer, unsigned origin)
-{
-    return &s->once->of[writer * s->nodes + origin];
-}
-
 static void note(struct notes *n, uint64_t number, uint32_t tag)
 {
     if (!n->tag) n->tag = calloc(ONCE_WRITES_MAX, sizeof *n->tag);
@@ -19,7 +14,7 @@ static void note(struct notes *n, uint64_t number, uint32_t tag)
     n->count = number + 1;
 }
 
-/* Those from a number on that may be of use. */
+/* Those from a number on that may be of use. What follows says how long they can wait. */
 static void say(struct shard *s, unsigned to, unsigned about, uint8_t flags, const struct notes *n,
                 uint64_t from)
 {
@@ -35,7 +30,7 @@ static void say(struct shard *s, unsigned to, unsigned about, uint8_t flags, con
                                         .length = (uint32_t)(n->count - from),
                                         .key = keyspace_key(&s->store->keyspace, s->number, 0),
                                         .version = from},
-                    UINT64_MAX); /* what follows says how long it can wait */
+                    UINT64_MAX);
     for (uint32_t i = 0; e && i < e->length; i++)
         memcpy(wire_values(e) + i, &n->tag[(from + i) % ONCE_WRITES_MAX], sizeof *n->tag);
 }
@@ -43,21 +38,23 @@ static void say(struct shard *s, unsigned to, unsigned about, uint8_t flags, con
 void once_written(struct shard *s, const struct wire_entry *e)
 {
     if (!s->once) return;
-    struct notes *n = notes_of(s, s->rank, e->origin);
+    struct notes *n = once_of(s, s->rank, e->origin);
     note(n, n->count, e->tag);
-    s->once->written++;
+    once_of(s, s->rank, s->rank)->count++;
 }
 
-/* Answers to itself precede the row on its link. */
-void once_tell_notes(struct shard *s, unsigned node)
+void once_tell(struct shard *s, unsigned node)
 {
-    s->once->heard[node] = s->once->written;
+    uint64_t *said = s->once ? &s->once->said[(size_t)node * s->nodes] : NULL;
+    if (!said || said[node] == once_of(s, s->rank, s->rank)->count) return;
     for (unsigned origin = 0; origin < s->nodes; origin++) {
-        const struct notes *n = notes_of(s, s->rank, origin);
-        uint64_t *said = &s->once->said[node * s->nodes + origin];
-        if (origin != node) say(s, node, origin, 0, n, *said);
-        *said = n->count;
+        const struct notes *n = once_of(s, s->rank, origin);
+        if (origin == node || origin == s->rank)
+            continue; /* on this link the answers came before */
+        say(s, node, origin, 0, n, said[origin]);
+        said[origin] = n->count;
     }
+    said[node] = once_of(s, s->rank, s->rank)->count;
 }
 
 const char *once_hear(struct shard *s, const struct arrival *a)
@@ -65,58 +62,46 @@ const char *once_hear(struct shard *s, const struct arrival *a)
     const struct wire_entry *e = a->entry;
     uint32_t tag;
     if (!s->once) return "notes where no loss is survived by several";
-    struct notes *n = notes_of(s, a->peer, e->owner);
     for (uint32_t i = 0; i < e->length; i++) {
         memcpy(&tag, wire_values_const(e) + i, sizeof tag);
-        note(n, e->version + i, tag);
+        note(once_of(s, a->peer, e->owner), e->version + i, tag);
     }
     return NULL;
 }
-
-/* ---- a node was lost ---- */
 
 void once_tell_origins(struct shard *s)
 {
     unsigned lost = s->losses->change.node;
     for (unsigned origin = 0; s->once && origin < s->nodes; origin++)
-        if (origin != s->rank) say(s, origin, lost, WIRE_BEGIN, notes_of(s, lost, origin), 0);
+        if (origin != s->rank) say(s, origin, lost, WIRE_BEGIN, once_of(s, lost, origin), 0);
 }
 
 void once_forget(struct shard *s)
 {
-    struct once *o = s->once;
     unsigned lost = s->losses->change.node;
-    for (unsigned n = 0; o && n < s->nodes; n++) {
-        notes_of(s, lost, n)->count = notes_of(s, n, lost)->count = 0;
-        o->said[n * s->nodes + lost] = o->said[lost * s->nodes + n] = 0;
+    for (unsigned n = 0; s->once && n < s->nodes; n++) {
+        once_of(s, lost, n)->count = 0;
+        if (n != lost) once_of(s, n, lost)->count = s->once->said[(size_t)n * s->nodes + lost] = 0;
     }
-    if (o) o->answers[lost] = o->heard[lost] = 0; /* who joins there has heard of nothing */
 }
-
-/* ---- life ---- */
 
 int once_init(struct shard *s)
 {
     if (!s->losses || s->nodes < 3) return 0;
-    struct once *o = s->once = calloc(1, sizeof *o);
     size_t pairs = (size_t)s->nodes * s->nodes;
-    if (!o) return -ENOMEM;
-    o->of = calloc(pairs, sizeof *o->of);
-    o->said = calloc(pairs, sizeof *o->said);
-    o->answers = calloc(s->nodes, sizeof *o->answers);
-    o->heard = calloc(s->nodes, sizeof *o->heard);
-    return o->of && o->said && o->answers && o->heard ? 0 : -ENOMEM;
+    if (!(s->once = calloc(1, sizeof *s->once))) return -ENOMEM;
+    s->once->of = calloc(pairs, sizeof *s->once->of);
+    s->once->said = calloc(pairs, sizeof *s->once->said);
+    return s->once->of && s->once->said ? 0 : -ENOMEM;
 }
 
 void once_fini(struct shard *s)
 {
-    struct once *o = s->once;
-    if (!o) return;
-    for (unsigned i = 0; o->of && i < s->nodes * s->nodes; i++) free(o->of[i].tag);
-    free(o->of);
-    free(o->said);
-    free(o->answers);
-    free(o->heard);
-    free(o);
+    if (!s->once) return;
+    for (size_t i = 0; s->once->of && i < (size_t)s->nodes * s->nodes; i++)
+        free(s->once->of[i].tag);
+    free(s->once->of);
+    free(s->once->said);
+    free(s->once);
     s->once = NULL;
 }

@@ -1,21 +1,15 @@
 /*
- * once.h - after a loss no write of a node that lives is done twice (README.md, "A node is lost").
+ * once.h - after a loss no write of a node that lives is done twice (README.md, "Once"): each node
+ * notes what it has written for others, and tells that to whom it sends copies of rows; when it is
+ * lost, they tell those whose writes these were.
  *
- * Who was lost may have done a write of another node, its origin, which has not got the answer and
- * would ask again; and the write may live on in a copy of the row. So each node notes what it
- * writes for others, and before it sends a copy of any row to a third node, it tells that one all
- * notes that it has not heard yet. When the node is lost, those who were told tell the origins,
- * which do not ask for these writes again.
- *
- * The notes of an origin are numbered as the answers to it: these come in the order of the writes,
- * and it counts them. So it knows of which notes it has the answers; their tags may name other
- * requests by now. And if it lacks one answer, it lacks all later ones of the same node, and has
- * these writes under way, of which a shard has at most ONCE_WRITES_MAX. So the last
- * ONCE_WRITES_MAX notes of each origin are enough, at every node.
+ * Notes of one origin are numbered, as the answers to it are, which it counts. If it lacks one, it
+ * lacks all later ones of the same node, and those writes are under way: so the last
+ * ONCE_WRITES_MAX notes are enough, and a shard has no more writes under way.
  *
  * Callers   the roles of one shard, on its thread
  * Memory    24 bytes for each pair of nodes; 16 KiB for each of which one has written for the other,
- *           and a third has heard of it, or is the one
+ *           at these two and whoever was told
  * Waiting   never
  * Life      once_init after loss_init, any use, once_fini
  */
@@ -31,56 +25,35 @@ enum { ONCE_WRITES_MAX = 4096 };
 #endif
 
 struct notes {
-    uint32_t *tag; /* [ONCE_WRITES_MAX] note `number` is at number % ONCE_WRITES_MAX; NULL: none */
+    uint32_t *tag; /* [ONCE_WRITES_MAX] of note n at n % ONCE_WRITES_MAX; NULL: no tag is known */
     uint64_t count;
 };
 
 struct once {
-    struct notes *of;   /* [nodes][nodes] what a node, which may be we, has written for another */
-    uint64_t *said;     /* [nodes][nodes] notes of ours that a node has heard, of an origin */
-    uint64_t *answers;  /* [nodes] to writes of ours that have come from each */
-    uint64_t written;   /* notes of ours */
-    uint64_t *heard;    /* [nodes] the same when each was told last */
-    uint32_t under_way; /* writes of ours that others were asked for */
+    /* [nodes][nodes] of what a node has written for another: ours; what others told; and how often
+     * they have answered us. [rank][rank]: the count of all that are ours. */
+    struct notes *of;
+    uint64_t *
+        said; /* [nodes][nodes] notes of ours that a node has heard of another; of itself: of all */
+    uint32_t under_way; /* writes of ours */
 };
 
 int once_init(struct shard *); /* where losses are survived by two at least: 0 or -ENOMEM */
 void once_fini(struct shard *);
 
-/* ---- who writes for others ---- */
-
-/* The write is done, and its answer follows. */
-void once_written(struct shard *, const struct wire_entry *);
-/* A copy of a row follows to this node. */
-void once_tell_notes(struct shard *, unsigned node);
-static inline void once_tell(struct shard *s, unsigned node)
+static inline struct notes *once_of(const struct shard *s, unsigned writer, unsigned origin)
 {
-    if (s->once && s->once->heard[node] != s->once->written) once_tell_notes(s, node);
+    return &s->once->of[(size_t)writer * s->nodes + origin];
 }
-/* From peers. Returns NULL, or what is wrong with the message. */
+
+/* A write for another node is done, and its answer follows. A copy of a row follows to the node. */
+void once_written(struct shard *, const struct wire_entry *);
+void once_tell(struct shard *, unsigned node);
+/* From a peer. Returns NULL, or what is wrong with the message. */
 const char *once_hear(struct shard *, const struct arrival *);
 
-/* ---- who asks others to write ---- */
-
-static inline bool once_may_ask(const struct shard *s, enum request_kind kind)
-{
-    return !s->once || s->once->under_way < ONCE_WRITES_MAX || !request_writes(kind);
-}
-/* One more is under way, or one less. */
-static inline void once_asks(struct shard *s, enum request_kind kind, bool more)
-{
-    if (s->once && request_writes(kind)) s->once->under_way += more ? 1 : UINT32_MAX;
-}
-static inline void once_answered(struct shard *s, enum request_kind kind, unsigned peer)
-{
-    if (s->once && request_writes(kind)) s->once->answers[peer]++;
-}
-
-/* ---- a node was lost (repair.h) ---- */
-
-/* Tells each origin what the lost node had done for it. */
+/* A node was lost (repair.h): tells others what it had written for them; all have heard that. */
 void once_tell_origins(struct shard *);
-/* All have heard that: forgets the lost node. */
 void once_forget(struct shard *);
 
 #endif

@@ -28,6 +28,12 @@ static bool fits_credit(const struct shard *s, unsigned peer, size_t bytes)
     return s->asked_bytes[peer] == 0 || s->asked_bytes[peer] + bytes <= s->credit_bytes;
 }
 
+/* One more is under way, or one less. */
+static void count_write(struct shard *s, enum request_kind kind, bool more)
+{
+    if (s->once && request_writes(kind)) s->once->under_way += more ? 1 : UINT32_MAX;
+}
+
 static void count_time(struct shard *s, const struct request *r)
 {
     struct shard_histograms *h = &s->histograms;
@@ -99,11 +105,12 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     struct request_item *item = &r->item[i];
     size_t bytes = cost(ref.partition);
     uint32_t length = sent_length(r->kind, ref.partition);
-    if (!fits_credit(s, to.owner, bytes) || !once_may_ask(s, r->kind)) return false;
+    if (!fits_credit(s, to.owner, bytes)) return false;
+    if (s->once && s->once->under_way == ONCE_WRITES_MAX && request_writes(r->kind)) return false;
     item->peer = (uint16_t)to.owner;
     item->state = ITEM_ASKED;
     shard_asks(s, to.owner, s->asked_bytes[to.owner] + bytes);
-    once_asks(s, r->kind, true);
+    count_write(s, r->kind, true);
     if (r->kind != REQUEST_LOCALIZE)
         shard_event(s, ref.index, to.owner, request_pulls(r->kind) ? EVENT_PULLED : EVENT_PUSHED,
                     WHY_NONE, to.term);
@@ -352,7 +359,7 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
     bool localizes = r->kind == REQUEST_LOCALIZE;
     struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition));
-    once_asks(s, r->kind, false);
+    count_write(s, r->kind, false);
     bool waits = record && !is_seen(s, record, ref, version);
     if (waits)
         wait_to_be_seen(record, r, i, version);
@@ -387,7 +394,7 @@ const char *origin_answer(struct shard *s, const struct arrival *a)
     if (s->technique->moves) location_learn(s, a->ref, e->owner, e->term);
     if (e->length)
         partition_show(a->ref.partition, item->values, wire_values_const(e), e->flags & WIRE_STATE);
-    once_answered(s, r->kind, a->peer);
+    if (s->once && request_writes(r->kind)) once_of(s, a->peer, s->rank)->count++;
     finish_item(s, e->tag, a->ref, e->version);
     return NULL;
 }
@@ -399,15 +406,12 @@ void origin_row_is_here(struct shard *s, const struct arrival *a)
 
 /* ---- a node was lost ---- */
 
-/* `next` of an item that was asked: its own place if it is held. */
-#define IS_DONE (REQUEST_NOWHERE - 1)
-
 /* Of all items that were asked. */
 static void each_asked(struct shard *s, void each(struct shard *, struct request *, uint32_t i))
 {
     for (size_t k = 0; k < (size_t)s->workers * REQUEST_NUMBERS_MAX; k++) {
-        struct request *r; /* its last item may complete it */
-        for (uint32_t i = 0; (r = s->active[k]) && i < r->sent; i++)
+        struct request *r = s->active[k];
+        for (uint32_t i = 0; r && i < r->sent; i++)
             if (r->item[i].state == ITEM_ASKED) each(s, r, i);
     }
 }
@@ -433,45 +437,39 @@ const char *origin_held(struct shard *s, const struct wire_entry *e)
     return NULL;
 }
 
-/* A note of whose answer we have is old: its tag may be another request's. */
+/* It may also have been told by another one. A note of whose answer we have is old, and its tag may
+ * be another request's. */
 const char *origin_told(struct shard *s, const struct wire_entry *e)
 {
-    uint64_t answers = s->once->answers[e->owner];
+    if (!s->once || s->failure != SHARD_REPAIRS) return "writes of a node that was not lost";
+    uint64_t answers = once_of(s, e->owner, s->rank)->count;
     for (uint64_t i = answers > e->version ? answers - e->version : 0; i < e->length; i++) {
         uint32_t tag;
         memcpy(&tag, wire_values_const(e) + i, sizeof tag);
         struct request *r = find(s, tag);
-        struct request_item *item = r ? &r->item[request_tag_item(tag)] : NULL;
-        if (!item || item->state != ITEM_ASKED || !request_writes(r->kind))
-            return "a write is done that was never asked";
-        item->next = IS_DONE;
+        const struct request_item *item = r ? &r->item[request_tag_item(tag)] : NULL;
+        if (!item || item->state != ITEM_ASKED) continue;
+        if (!request_writes(r->kind)) return "a write that is none";
+        finish_item(s, tag, store_row_ref(s->store, item->key), 0);
     }
     return NULL;
 }
 
 /* Before what has waited longer for the key: it came later. */
-static void wait_again(struct shard *s, struct request *r, uint32_t i)
+static void ask_again(struct shard *s, struct request *r, uint32_t i)
 {
     struct request_item *item = &r->item[i];
+    if (item->next != REQUEST_NOWHERE) return;
     struct row_ref ref = store_row_ref(s->store, item->key);
     struct record *record = record_find(&s->records, ref.index);
     shard_asks(s, item->peer, s->asked_bytes[item->peer] - cost(ref.partition));
-    once_asks(s, r->kind, false);
+    count_write(s, r->kind, false);
     no_longer_asked(record, r->kind == REQUEST_LOCALIZE);
     item->state = ITEM_WAITS;
     item->next = record->waiting_first;
     record->waiting_first = request_place_of(r, i);
     if (item->next == REQUEST_NOWHERE) record->waiting_last = record->waiting_first;
     shard_count(&s->counters.asked_again, 1);
-}
-
-static void ask_again(struct shard *s, struct request *r, uint32_t i)
-{
-    const struct request_item *item = &r->item[i];
-    if (item->next == IS_DONE)
-        finish_item(s, request_tag(r, i), store_row_ref(s->store, item->key), 0);
-    else if (item->next == REQUEST_NOWHERE)
-        wait_again(s, r, i);
 }
 
 void origin_ask_again(struct shard *s)

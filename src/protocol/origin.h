@@ -40,8 +40,8 @@ void origin_came_back(struct shard *, const struct wire_entry *, struct row_ref)
 void origin_row_is_here(struct shard *, const struct arrival *);
 
 /* A node was lost (repair.h). A repair begins: nobody has said yet that he has a request of ours;
- * a node that lives has this one; the lost one had done these writes, whether we have its answers or
- * not. What none has and is not done is asked again. */
+ * a node that lives has this one; the lost one had done these writes. What none has and is not done
+ * is asked again. */
 void origin_repairs(struct shard *);
 const char *origin_held(struct shard *, const struct wire_entry *);
 const char *origin_told(struct shard *, const struct wire_entry *);

@@ -115,13 +115,20 @@ static void claim_held(struct shard *s, struct partition *p)
     }
 }
 
+static void tell_members(const struct shard *s, uint32_t number, unsigned phase)
+{
+    const struct losses *l = s->losses;
+    for (unsigned i = 0; i < l->members; i++)
+        if (l->member[i] != s->rank) shard_send(s, l->member[i], WIRE_REPAIR, number, phase);
+}
+
 static void say_phase(struct shard *s)
 {
     struct losses *l = s->losses;
     l->phase++;
-    for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank)
-            shard_send(s, l->member[i], WIRE_REPAIR, l->change.number, l->phase);
+    tell_members(s, l->change.number, l->phase);
+    if (l->phase == 1 && loss_is_leave(l))
+        shard_send(s, l->change.node, WIRE_REPAIR, l->change.number, l->phase);
 }
 
 /* ---- 2: what is parked here is not lost ---- */
@@ -178,7 +185,10 @@ static void promote(struct shard *s, const struct offer *o)
     uint64_t term = loss_term(s->losses);
     bool is_claimed = l.is_here || l.term >= term;
     if (is_claimed || loss_home(s, ref) != s->rank) return;
-    if (saves_has_later(s, o->index, o->term)) return;
+    /* who has left has saved all of it */
+    if (loss_is_leave(s->losses) ? saves_row(s, ref) != NULL
+                                 : saves_has_later(s, o->index, o->term))
+        return;
     shard_count(&s->counters.rows_from_replicas, 1);
     if (o->node == s->rank) {
         while (row_promote_as_it_is(&s->mover, ref)) mover_make_room(&s->mover);
@@ -222,7 +232,10 @@ static void decide_offers(struct shard *s)
 static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
 {
     const float *values = saves_row(s, ref);
-    shard_count(values ? &s->counters.rows_from_saves : &s->counters.rows_lost, 1);
+    if (values)
+        shard_count(&s->counters.rows_from_saves, 1);
+    else if (!loss_is_leave(s->losses)) /* then nobody has written it */
+        shard_count(&s->counters.rows_lost, 1);
     while ((is_replica ? row_promote(&s->mover, ref, values) : row_put(ref, values)) == -ENOMEM)
         mover_make_room(&s->mover);
     came_here(s, ref);
@@ -294,9 +307,37 @@ static void end(struct shard *s)
     __atomic_store_n(&l->repaired, l->change.number, __ATOMIC_RELEASE);
 }
 
+/* ---- we leave ---- */
+
+/* Nobody asks us any more: when what has changed since our last sweep is with its guardians, all
+ * is, and the others go on. */
+static void leave(struct shard *s)
+{
+    struct losses *l = s->losses;
+    if (l->has_left) return;
+    round_take_changes(s);
+    if (!saves_all(s)) return;
+    l->has_left = true;
+    tell_members(s, l->leaves, 1);
+    if (s->platform->repaired) s->platform->repaired(s->platform->context, l->leaves);
+}
+
+/* Unless we have all that it had, it is a loss like any other. */
+static void leaver_is_lost(struct shard *s)
+{
+    if (loss_has_left(s->losses)) return;
+    s->losses->change.kind = CHANGE_LOST;
+    saves_repair(s);
+    repair_turn(s);
+}
+
 void repair_turn(struct shard *s)
 {
     struct losses *l = s->losses;
+    if (l->leaves) {
+        leave(s);
+        return;
+    }
     while (s->failure == SHARD_REPAIRS && loss_have_all_said(s, l->phase)) {
         if (l->phase == LOSS_PHASES) {
             end(s);
@@ -332,6 +373,15 @@ static void begin_as_newcomer(struct shard *s)
 void repair_begin(struct shard *s, struct change change)
 {
     if (s->failure < 0) return;
+    if (change.kind == CHANGE_LEAVES && change.node == s->rank) {
+        s->losses->leaves = change.number;
+        loss_serves_on(s);
+        return;
+    }
+    if (change.number == s->losses->change.number) {
+        leaver_is_lost(s);
+        return;
+    }
     loss_begin(s, change);
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
@@ -349,6 +399,11 @@ void repair_begin(struct shard *s, struct change change)
 uint32_t repair_last(const struct shard *s)
 {
     return s->losses ? __atomic_load_n(&s->losses->repaired, __ATOMIC_ACQUIRE) : 0;
+}
+
+bool repair_has_left(const struct shard *s)
+{
+    return s->losses && s->losses->has_left;
 }
 
 bool repair_is_over(const struct shard *s)

@@ -37,7 +37,8 @@
  * NULL. Between turns. Of two nodes the other one is done at once: platform->repaired may be called
  * before this returns. */
 void repair_begin(struct shard *, struct change);
-bool repair_is_over(const struct shard *); /* no repair is under way */
+bool repair_is_over(const struct shard *);  /* no repair is under way */
+bool repair_has_left(const struct shard *); /* we leave, and the others have all that was here */
 /* The number of the last one that is over, though its rows may not be saved anew; 0: none. Any thread. */
 uint32_t repair_last(const struct shard *);
 

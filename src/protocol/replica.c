@@ -134,7 +134,8 @@ void replica_consider(struct shard *s, struct record *r)
 {
     struct row_ref ref = shard_row_ref(s, r->index);
     if (r->unseen_first != REQUEST_NOWHERE) {
-        if (!location_of(s, ref).is_replica || r->version >= r->unseen_version)
+        bool has_it = !r->is_orphan && r->version >= r->unseen_version;
+        if (!location_of(s, ref).is_replica || has_it)
             origin_seen(s, r);
         else if (!r->sync && !r->asked_unseen) {
             /* The refresh that brings it waits for the owner's pacer. Once: the answer of an owner
@@ -520,8 +521,8 @@ void replica_is_orphaned(struct shard *s, struct record *r, unsigned home)
     r->source = r->owner = (uint16_t)home;
     r->term = 0;
     r->version = 1; /* the least: the next owner counts anew */
+    if (r->unseen_first != REQUEST_NOWHERE) r->unseen_version = 1; /* of the next owner's */
     r->registered = r->is_kept = r->is_recalled = false;
-    origin_seen(s, r);
 }
 
 /* ---- quiesce ---- */

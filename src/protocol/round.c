@@ -212,7 +212,7 @@ static void add_change(void *changes, uint64_t index)
     fetch_key(c->shard, index);
 }
 
-static void take_dirty(struct shard *s)
+void round_take_changes(struct shard *s)
 {
     struct changes c = {.shard = s, .count = 0};
     dirty_set_take(s->dirty, add_change, &c);
@@ -292,7 +292,7 @@ static bool can_divide_for_flushes(const struct shard *s)
 
 static void divide_for_flushes(struct shard *s)
 {
-    if (dirty_rows_wait(s)) take_dirty(s);
+    if (dirty_rows_wait(s)) round_take_changes(s);
     uint64_t interval = clocks_divide(s);
     for (unsigned w = 0; w < s->workers; w++)
         if (awaits_interval(s, w)) s->rounds->flush[w].interval = interval;
@@ -328,7 +328,7 @@ static void complete_flushed(struct shard *s)
 /* Costs what there is to say, not what peers there are. */
 static void begin_rounds(struct shard *s, bool sync)
 {
-    if (sync && dirty_rows_wait(s)) take_dirty(s);
+    if (sync && dirty_rows_wait(s)) round_take_changes(s);
     for (unsigned word = 0; word < backlog_words(s); word++) {
         uint64_t bits = s->backlog->soon[word] | (sync ? s->backlog->later[word] : 0);
         for (; bits; bits &= bits - 1) {
@@ -394,7 +394,7 @@ uint64_t round_turn(struct shard *s)
     if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_inexact(s);
     if (clocks_want_changes(s)) {
         copies_fold_all(s->store); /* a worker may have said its clock since, and go on */
-        if (dirty_rows_wait(s)) take_dirty(s);
+        if (dirty_rows_wait(s)) round_take_changes(s);
         clocks_have_changes(s);
     }
     if (can_divide_for_flushes(s)) divide_for_flushes(s);

@@ -72,6 +72,9 @@ void round_decide_lookaheads(struct shard *);
  * (request.h). */
 void round_quiesce(struct shard *, struct request *);
 
+/* Looks at the rows that have changed, and takes them out of the dirty set. */
+void round_take_changes(struct shard *);
+
 /* The peer was lost: nothing waits for it, or for a round to it; all keys are to be considered
  * anew. */
 void round_forget(struct shard *, unsigned peer);

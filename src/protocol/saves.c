@@ -257,7 +257,7 @@ static bool can_wait(const struct shard *s)
 {
     const struct saves *v = s->saves;
     if (v->bytes <= SAVES_FEW_BYTES || s->now_ns >= v->began_ns + SAVES_AGE_NS) return false;
-    return s->platform->sent && !v->covers && !too_many_came(s) &&
+    return s->platform->sent && v->due_ns > 0 && !too_many_came(s) &&
            (sent_bytes(s) - v->sent_before) * SAVES_PERCENT < v->bytes * 100;
 }
 
@@ -323,10 +323,12 @@ void saves_repair(struct shard *s)
 {
     struct saves *v = s->saves;
     struct saves_peer *p = &v->peer[s->losses->change.node]; /* who joins has none of it */
-    while (p->first < p->count) hand_over(s, &p->given[p->first++]);
-    if (!loss_is_join(s->losses)) __atomic_store_n(&v->age.lost_ns, p->age_ns, __ATOMIC_RELAXED);
-    v->awaited -= p->asked != 0;
-    p->asked = 0;
+    bool is_lost = !loss_is_leave(s->losses); /* else it answers, and saves what it has */
+    while (is_lost && p->first < p->count) hand_over(s, &p->given[p->first++]);
+    if (!loss_is_join(s->losses))
+        __atomic_store_n(&v->age.lost_ns, is_lost ? p->age_ns : 0, __ATOMIC_RELAXED);
+    v->awaited -= is_lost && p->asked != 0;
+    if (is_lost) p->asked = 0;
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
     for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {
         bitset_remove(&v->taken, i);
@@ -339,6 +341,16 @@ void saves_claimed(struct shard *s, struct row_ref ref)
     unsigned home = loss_home(s, ref),
              next = home == s->rank ? loss_next_heir(s->losses, ref) : home;
     if (guardian(s, ref) != next) bitset_add(&s->saves->unsaved, ref.index);
+}
+
+bool saves_all(struct shard *s)
+{
+    struct saves *v = s->saves;
+    do {
+        v->due_ns = 0;
+        saves_turn(s);
+    } while (v->awaited == 0 && (v->is_sweeping || !is_empty(&v->unsaved)));
+    return v->awaited == 0;
 }
 
 void saves_pass(struct shard *s)

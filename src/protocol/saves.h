@@ -77,7 +77,7 @@ struct saves {
     uint64_t bytes, took_ns;   /* likewise */
     uint64_t sent_before;      /* bytes of all kinds, at its end */
     uint64_t came;             /* rows from others, since it began */
-    uint64_t due_ns;           /* the next one */
+    uint64_t due_ns;           /* the next one; 0: at once */
     struct saves_ages age;     /* atomic */
 };
 
@@ -126,6 +126,8 @@ static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64
 {
     return s->saves->of[index].place && s->saves->of[index].term > term;
 }
+/* We leave, and nothing changes any more: goes on until all that is here is saved. */
+bool saves_all(struct shard *);
 /* A node joins, and homes and heirs will pass: what we guard no longer its owner saves elsewhere. */
 void saves_pass(struct shard *);
 /* All but one sweep is done: then the platform hears that the loss is repaired. */

@@ -145,10 +145,11 @@ static inline unsigned home_first_bucket(const struct home *h, unsigned partitio
     return h->nodes == 1 ? 0 : partition * 2654435761u % HOME_BUCKETS;
 }
 
-/* The node was lost that was the bucket's. Where rows lie does not change with it. */
+/* The node was lost that was the bucket's. Where rows lie does not change with it. Who sees it sees
+ * the rows that have come before. */
 static inline void home_pass(struct home *h, unsigned bucket, unsigned node)
 {
-    __atomic_store_n(&h->node[bucket], (uint16_t)node, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->node[bucket], (uint16_t)node, __ATOMIC_RELEASE);
 }
 
 /* The slot among those whose home is here of a key with the number `at`, counted from its

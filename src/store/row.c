@@ -137,9 +137,11 @@ int row_read_slowly(struct row_ref s, float *values, unsigned form, struct copie
         } else if (!row_ref_is_held(s, w)) {
             return -EAGAIN;
         } else if (!directory_has_row(w)) {
-            /* zero at the moment of the load, latched or not */
+            /* Zero at the moment of the load, unless it is at home here only since then. */
             read_zeros(s.partition, values, form);
-            return row_ref_is_here(s, w) ? 0 : ROW_ON_REPLICA;
+            int place = row_ref_is_here(s, w) ? 0 : ROW_ON_REPLICA;
+            LOCUS_YIELD();
+            if (directory_is_unchanged(row_ref_word(s), w)) return place;
         } else if (directory_has_copies(w)) {
             break;
         }
@@ -156,7 +158,11 @@ const float *row_view_slowly(const struct store *st, struct row_ref s, struct co
         LOCUS_YIELD();
         /* State and slot are valid even while the key is latched. */
         *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
-        if (!directory_has_row(w)) return row_ref_is_held(s, w) ? st->zeros : NULL;
+        if (!directory_has_row(w)) {
+            const float *zeros = row_ref_is_held(s, w) ? st->zeros : NULL;
+            if (directory_is_unchanged(row_ref_word(s), w)) return zeros;
+            continue; /* as above */
+        }
         if (!mine || !directory_has_copies(w)) return row_at(s, w);
         const float *copy = copies_view(mine, s);
         if (copy) return copy;

@@ -263,7 +263,7 @@ static inline void row_ref_moved(struct row_ref s)
 static inline unsigned row_ref_home(struct row_ref s)
 {
     const struct home *h = s.partition->home;
-    return h ? h->node[row_ref_number(s) % HOME_BUCKETS] : 0;
+    return h ? __atomic_load_n(&h->node[row_ref_number(s) % HOME_BUCKETS], __ATOMIC_RELAXED) : 0;
 }
 
 static inline bool row_ref_is_home(struct row_ref s)

@@ -446,7 +446,7 @@ static void join_and_leave(bool has_secret)
          cluster.peer_timeout_s > 0);
     const struct meeting meeting = {.name = "open"};
     struct word nothing = {.rc = 0};
-    if (rendezvous_agree(r, &meeting, &nothing) == 0) rendezvous_leave(r);
+    if (rendezvous_agree(r, &meeting, &nothing) == 0) rendezvous_leave(r, false);
     rendezvous_free(r);
 }
 

@@ -18,10 +18,10 @@ class Rejoining(support.TestCase):
         self.at = self.folder()
         support.write_data(self.at)
 
-    def lose(self, job, name, rank):
+    def lose(self, job, name, rank, signal=SIGKILL):
         [node] = [pid for pid in job.marked() if name_of(pid) == f"locus-{name}"
                   and b"\0LOCUS_RANK=%d\0" % rank in read(pid, "environ")]
-        os.kill(node, SIGKILL)
+        os.kill(node, signal)
 
     def train(self, name, options, nodes=3):
         return self.start(f"cd {self.at} && exec {RUN} -n {nodes} --grace 1 -- {support.program(name)} {options}")
@@ -66,6 +66,25 @@ class Rejoining(support.TestCase):
                 job.await_text('"event":"epoch"', job.out.count('"event":"epoch"') + behind + 2)
                 job.send(SIGTERM)
                 self.assertEqual(job.wait(), 128 + SIGTERM, job)
+
+    def test_one_that_is_told_to_leaves_and_the_others_go_on(self):
+        programs = {"kge": "--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2 --eval-every 1",
+                    "wv": "--data text --min-count 1 --dim 8",
+                    "mf": f"{made('mf', '300x100x8000', rank=3)} --rank 6 --visit blocks --technique relocate"}
+        for name, options in programs.items():
+            with self.subTest(program=name):
+                job = self.start(f"cd {self.at} && exec {LOCUS} run --survives -n 3 -- {support.program(name)} {options} "
+                                 "--epochs 1000000")
+                job.await_text("epoch   1")
+                self.lose(job, name, 2, SIGTERM)
+                job.await_text("nodes     2 of 3 divide all after epoch ")
+                support.wait_until(lambda: job.err.count(") has left; node ") == 2 and
+                                   "node 2 has left, as SIGTERM told it to: " in job.err, job)
+                begin = job.out.count("\nepoch ")
+                support.wait_until(lambda: job.out.count("\nepoch ") > begin + 2 or job.process.poll() is not None, job)
+                job.send(SIGTERM)
+                self.assertEqual(job.wait(), 128 + SIGTERM, job)
+                self.assertEqual(job.left(HANG_S), 0)
 
     def test_all_end_well_whether_it_comes_in_time_or_not(self):
         for epochs in (3, 150):

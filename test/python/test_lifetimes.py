@@ -221,6 +221,29 @@ class Clusters(unittest.TestCase):
         self.assertEqual(said.splitlines().count("2"), 2, said)
         self.assertEqual(said.count("; the others go on\n"), 1, said)
 
+    def test_a_node_leaves_and_nothing_is_lost(self):
+        said = passes(self, run_nodes(3, """
+            node = locus.open([locus.Table('a', 3000, 4)], survives=True)
+            with node.worker() as w:
+                w.push(np.arange(3000), np.ones((3000, 4), np.float32))
+                w.barrier()
+            if node.rank == 0:
+                try: node.leave()
+                except locus.UsageError as fault: assert 'only a node but rank 0' in str(fault)
+                else: raise AssertionError('rank 0 has left')
+            if node.rank == 2:
+                node.leave()
+                node.leave()
+            else:
+                with node.worker() as w:
+                    while node.losses()['left'] == 0 or node.losses()['last_s'] == 0: time.sleep(.01)
+                    w.barrier()
+                    assert node.losses()['members'] == 2
+                    assert w.pull(np.arange(3000)).sum() == 3 * 4 * 3000
+                node.close()
+            sys.stdout.write('left\\n' if node.rank == 2 else 'closed\\n')"""))
+        self.assertEqual((said.splitlines().count("left"), said.splitlines().count("closed")), (1, 2), said)
+
     def test_ctrl_c_ends_a_remote_pull(self):
         """The peer is stopped, so that nothing answers."""
         said = passes(self, run_nodes(2, """

@@ -138,8 +138,9 @@ static void put_once(const struct shard *s)
 {
     const struct once *o = s->once;
     for (unsigned i = 0; i < s->nodes * s->nodes; i++) {
-        put(o->of[i].count | o->said[i] << 8 | o->answers[i / s->nodes] << 16);
-        for (uint64_t n = 0; n < o->of[i].count; n++) put(o->of[i].tag[n % ONCE_WRITES_MAX]);
+        put(o->of[i].count | o->said[i] << 8);
+        for (uint64_t n = 0; o->of[i].tag && n < o->of[i].count; n++)
+            put(o->of[i].tag[n % ONCE_WRITES_MAX]);
     }
 }
 
@@ -147,6 +148,9 @@ static void put_repair(const struct shard *s)
 {
     put(row_ref_home(row_ref_at(s->rank)));
     put(repair_is_over(s));
+    if (leaves())
+        put(s->losses->phase | s->losses->leaves << 8 | s->losses->has_left << 9);
+    for (unsigned n = 0; n < nodes() && leaves(); n++) put(s->losses->said[n]);
 }
 
 static void put_node(unsigned node)
@@ -205,7 +209,8 @@ static void put_call(unsigned i)
 uint64_t world_hash(void)
 {
     hashed.count = 0;
-    put(world_state.has_lost | (uint64_t)world_state.row_is_lost << 1 | world_state.has_heard << 8 |
+    put(world_state.has_lost | (uint64_t)world_state.row_is_lost << 1 |
+        (uint64_t)world_state.has_left << 2 | world_state.has_heard << 8 |
         world_state.has_repaired << 16);
     for (unsigned n = 0; n < nodes(); n++) {
         put(UINT32_C(0xffffff00) | n);

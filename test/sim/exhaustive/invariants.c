@@ -123,6 +123,8 @@ static const char *check_updates(const struct sight *s)
 {
     struct content c;
     if (world_has_sets() || (is_repairing() && world_state.row_is_lost)) return NULL;
+    if (s->owners + s->rows == 0)
+        return NULL; /* who had it has left, and its home has not decided */
     const char *wrong = content_read(s->sum, world_layout, &c);
     if (wrong)
         return "main copy and updates under way: an update is there twice, or the row is damaged";
@@ -343,7 +345,7 @@ static bool knows_lost(unsigned node)
 /* Nobody has written it, and it went without a message to who joined, who need not know the term. */
 static bool is_given_up(const struct sight *s)
 {
-    return world_scenario.joins && s->term == UINT64_C(2) << VIEW_TERM_BITS &&
+    return joins() && s->term == UINT64_C(2) << VIEW_TERM_BITS &&
            s->owner[2][0] + 1 == (int)world_scenario.loses;
 }
 
@@ -356,7 +358,7 @@ static const char *check_rest(const struct sight *s)
     if (is_repairing()) return "nothing more can happen, and the repair is not over";
     for (unsigned n = 0; n < nodes(); n++) {
         if (is_lost(n)) continue;
-        if (world_state.has_lost && !world_scenario.joins && knows_lost(n))
+        if (world_state.has_lost && !joins() && knows_lost(n))
             return "at rest a node knows of the lost one";
         if (remembers(n)) return "at rest a node remembers something of the key";
         if (world_state.node[n].shard.replicas->awaited ||
@@ -386,7 +388,8 @@ const char *world_check(bool at_rest)
     look(&s);
     if (s.wrong) return s.wrong;
     if (s.owners > 1) return "two owners";
-    bool may_lack = is_repairing() && (world_state.row_is_lost || is_given_up(&s));
+    bool may_lack = is_repairing() &&
+                    (world_state.row_is_lost || world_state.has_left || is_given_up(&s));
     if (s.owners + s.rows > 1 || (s.owners + s.rows == 0 && !may_lack))
         return "not one owner, or one row under way";
     if (s.hops > nodes() + (s.term & ((UINT64_C(1) << VIEW_TERM_BITS) - 1)) +

@@ -13,7 +13,7 @@
  *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their
  *                                 nodes, and their operations; * is asynchronous; or
  *                                 "adaptive lose=1 0:begin 1:push": node 1 is lost at any time,
- *                                 or joins at any (join=1)
+ *                                 or leaves at any (leave=1) at which it may, or joins at any (join=1)
  */
 #include "base/time.h"
 #include "protocol/plan.h"
@@ -112,6 +112,10 @@ static const char *const known[] = {
     "join=0 2:keep 0:push", /* of one with a replica */
     "join=1 0:push",        /* another one */
     "adaptive join=0 1:begin",
+    /* ---- a node leaves ---- */
+    "leave=1 1:localize,push 2:push", /* with the row */
+    "leave=0 1:localize,push 2:push", /* the home of a row that is elsewhere */
+    "adaptive leave=1 0:begin,push,end 1:push",
     /* ---- */
     "1:push*,pull 1:localize 2:localize 0:localize", /* back before the request that followed it */
 };
@@ -138,6 +142,11 @@ static const char *const known_large[] = {
     "adaptive join=0 1:begin,push",
     "adaptive join=0 1:begin,push 2:begin",
     "replicate join=0 1:begin,push 0:begin",
+    "leave=0 1:localize,push 2:localize",
+    "leave=2 0:localize,push* 1:localize,set",    /* one that passes requests on */
+    "leave=0 1:keep,push 2:push",                 /* one whose row has a replica */
+    "adaptive leave=0 1:begin,push 2:begin,push", /* one that knows holders */
+    "replicate leave=0 1:begin,push 2:begin",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
     "1:push*,clock 2:localize,clock,bound", /* the clock overtakes a push that is sent on */

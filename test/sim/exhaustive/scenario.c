@@ -49,15 +49,29 @@ size_t scenario_technique(const char *text, enum locus_technique *technique)
     return 0;
 }
 
+static const char *const change_words[CHANGE_KINDS] = {
+    [CHANGE_LOST] = "lose=", [CHANGE_LEAVES] = "leave=", [CHANGE_JOINS] = "join="};
+
+/* Behind the word. NULL: none of them. */
+static const char *skip_change(const char *text, enum change_kind *kind)
+{
+    for (unsigned k = 0; k < CHANGE_KINDS; k++) {
+        size_t length = strlen(change_words[k]);
+        *kind = (enum change_kind)k;
+        if (strncmp(text, change_words[k], length) == 0) return text + length;
+    }
+    *kind = CHANGE_LOST;
+    return NULL;
+}
+
 bool scenario_parse(struct scenario *s, const char *text)
 {
     *s = (struct scenario){.technique = LOCUS_RELOCATE};
     text += scenario_technique(text, &s->technique);
     text += *text == ' ';
-    static const char loses[] = "lose=", joins[] = "join="; /* of one length */
-    s->joins = strncmp(text, joins, strlen(joins)) == 0;
-    if (s->joins || strncmp(text, loses, strlen(loses)) == 0) {
-        text += strlen(loses);
+    const char *node = skip_change(text, &s->change);
+    if (node) {
+        text = node;
         if (*text < '0' || *text >= '0' + SCENARIO_NODES) return false;
         s->loses = 1 + (unsigned)(*text++ - '0');
         text += *text == ' ';
@@ -85,7 +99,7 @@ const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
     size_t at = (size_t)snprintf(
         text, bytes, "%s%s", is_usual ? "" : technique_of(s->technique)->name, is_usual ? "" : " ");
     if (s->loses)
-        at += (size_t)snprintf(text + at, bytes - at, "%s=%u ", s->joins ? "join" : "lose",
+        at += (size_t)snprintf(text + at, bytes - at, "%s%u ", change_words[s->change],
                                s->loses - 1);
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';

@@ -8,6 +8,7 @@
 #ifndef LOCUS_EXHAUSTIVE_SCENARIO_H
 #define LOCUS_EXHAUSTIVE_SCENARIO_H
 
+#include "protocol/change.h"
 #include "locus.h"
 
 enum { SCENARIO_NODES = 3, SCENARIO_WORKERS_MAX = 5, SCENARIO_CALLS_MAX = 8 };
@@ -40,7 +41,8 @@ struct scenario {
     bool has_clocks;
     /* A node is lost in any state, and the others survive: 1 + its number; 0: none */
     unsigned loses;
-    bool joins; /* it was lost before all else, and joins in any state */
+    enum change_kind change; /* or it leaves, as soon as its workers have done all that they do; or it was
+                              * lost before all else, and joins in any state */
     unsigned nodes;
     unsigned workers;
     unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
@@ -53,7 +55,7 @@ extern const char *const scenario_kind_name[CALL_KINDS];
 size_t scenario_technique(const char *text, enum locus_technique *);
 /* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before
  * them the technique, if it is not relocate, and the node that is lost, if one is:
- * "adaptive lose=1 0:begin,push,end 1:begin,pull"; or that joins: join=1. False: no such scenario. */
+ * "adaptive lose=1 0:begin,push,end 1:begin,pull"; or leave=1, join=1. False: no such scenario. */
 bool scenario_parse(struct scenario *, const char *text);
 /* Returns `text`. */
 const char *scenario_text(const struct scenario *, char *text, size_t bytes);

@@ -21,7 +21,7 @@ static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t leng
     (void)until_ns;
     const struct node *n = context;
     struct lane *l = &world_lane[n->rank][peer];
-    if (is_lost(peer) && (world_scenario.joins || world_state.has_heard >> n->rank & 1))
+    if (is_lost(peer) && (joins() || world_state.has_heard >> n->rank & 1))
         return NULL;
     if (l->count == MESSAGES_MAX || peer == n->rank || length > SCENARIO_CALLS_MAX) abort();
     struct message *m = &l->message[l->count++];
@@ -57,7 +57,11 @@ static uint64_t read_clock_ns(void *context)
 static void note_repaired(void *context, uint32_t view)
 {
     const struct node *n = context;
-    if (view != 1u + world_scenario.joins || !repair_is_over(&n->shard) ||
+    if (leaves() && n->rank + 1 == world_scenario.loses) {
+        world_state.has_left = true;
+        return;
+    }
+    if (view != 1u + joins() || !repair_is_over(&n->shard) ||
         world_state.has_repaired >> n->rank & 1)
         world_state.wrong = "a repair is over that was not begun";
     world_state.has_repaired |= 1u << n->rank;
@@ -101,13 +105,13 @@ static void open_node(unsigned rank)
                                  .config.survives = world_scenario.loses > 0,
                                  .config.workers = n->workers ? n->workers : 1,
                                  .history = &lost_before,
-                                 .changes = world_scenario.joins,
+                                 .changes = joins(),
                                  .progress = progress_at[rank],
                                  .posted = posted_at[rank]};
     const struct shard_config c = {
         .plan = &n->plan, .platform = &n->calls, .credit_bytes = 1 << 20};
     if (store_open(&world_store[rank], &config) || shard_init(&n->shard, &c)) abort();
-    if (world_scenario.joins && rank + 1 != world_scenario.loses) note_loss(rank);
+    if (joins() && rank + 1 != world_scenario.loses) note_loss(rank);
 }
 
 static void prepare_call(unsigned i)
@@ -284,8 +288,23 @@ static bool has_urgent(unsigned node)
 /* Its workers do not open before that is over. */
 static bool is_joining(unsigned node)
 {
-    return world_scenario.joins && node + 1 == world_scenario.loses &&
+    return joins() && node + 1 == world_scenario.loses &&
            !repair_is_over(&world_state.node[node].shard);
+}
+
+/* Nothing of it is unsaid, and its workers are done: locus_leave(). */
+static bool can_leave(unsigned node)
+{
+    const struct shard *s = &world_state.node[node].shard;
+    const struct peer_backlog *b = s->backlog->peer;
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_scenario.node[world_scenario.call[i].worker] == node &&
+            world_state.call[i].state != CALL_DONE)
+            return false;
+    for (unsigned peer = 0; peer < nodes(); peer++)
+        if (list_length(&b[peer].lazy) > 0 || list_length(&b[peer].recall) > 0) return false;
+    return s->records.state[0].wanted == 0 && s->replicas->awaited == 0 &&
+           !(s->dirty && !dirty_set_is_empty(s->dirty));
 }
 
 unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
@@ -309,7 +328,8 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
         if (has_urgent(node))
             choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, false};
     }
-    if (world_scenario.loses && !world_state.has_lost)
+    if (world_scenario.loses && !world_state.has_lost &&
+        (!leaves() || can_leave(world_scenario.loses - 1)))
         choice[n++] = (struct world_choice){WORLD_LOSES, (uint8_t)(world_scenario.loses - 1), 0};
     for (unsigned node = 0; node < nodes() && world_state.has_lost; node++)
         if (!is_lost(node) && !(world_state.has_heard >> node & 1))
@@ -428,11 +448,11 @@ static void shard_turns(unsigned node, bool synchronizes)
  * rest not. */
 static void shard_hears(unsigned node)
 {
-    const struct change lost = {1, CHANGE_LOST, world_scenario.loses - 1},
-                        joins = {2, CHANGE_JOINS, lost.node};
-    if (!world_scenario.joins) memset(&world_lane[lost.node][node], 0, sizeof(struct lane));
+    const struct change change = {1u + joins(), world_scenario.change, world_scenario.loses - 1};
+    if (change.kind == CHANGE_LOST)
+        memset(&world_lane[change.node][node], 0, sizeof(struct lane));
     world_state.has_heard |= 1u << node;
-    repair_begin(&world_state.node[node].shard, world_scenario.joins ? joins : lost);
+    repair_begin(&world_state.node[node].shard, change);
 }
 
 /* Nothing comes to it any more. */
@@ -452,10 +472,11 @@ void world_do(struct world_choice c)
     case WORLD_TURNS: shard_turns(c.from, c.to); break;
     case WORLD_LOSES:
         world_state.has_lost = true;
-        if (world_scenario.joins) shard_hears(c.from); /* the first */
+        if (joins()) shard_hears(c.from); /* the first */
         break;
     case WORLD_HEARS: shard_hears(c.from); break;
     }
     clear_lanes_to_lost();
-    if (is_repairing() && !world_scenario.joins && !world_has_row()) world_state.row_is_lost = true;
+    if (is_repairing() && world_scenario.change == CHANGE_LOST && !world_has_row())
+        world_state.row_is_lost = true;
 }

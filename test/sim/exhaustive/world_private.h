@@ -14,7 +14,9 @@
 
 #include "world.h"
 
+#include "protocol/backlog.h"
 #include "protocol/clocks.h"
+#include "protocol/loss.h"
 #include "protocol/once.h"
 #include "protocol/repair.h"
 #include "protocol/saves.h"
@@ -70,6 +72,7 @@ struct world_state {
     /* A node is lost, or has joined; nodes that have heard of that, and those that have repaired, as bits; the row
      * was lost with it. */
     bool has_lost, row_is_lost;
+    bool has_left; /* or has said that all it had is with others */
     unsigned has_heard, has_repaired;
     /* what a shard said of a message, or what else went wrong in the last step */
     const char *wrong;
@@ -96,9 +99,20 @@ static inline unsigned nodes(void)
     return world_scenario.nodes;
 }
 
+static inline bool joins(void)
+{
+    return world_scenario.change == CHANGE_JOINS;
+}
+
+static inline bool leaves(void)
+{
+    return world_scenario.change == CHANGE_LEAVES;
+}
+
 static inline bool is_lost(unsigned node)
 {
-    return world_state.has_lost != world_scenario.joins && node + 1 == world_scenario.loses;
+    return world_state.has_lost != joins() && node + 1 == world_scenario.loses &&
+           (!leaves() || world_state.has_left);
 }
 
 /* A node is lost, or has joined, and not all members have repaired that. */
@@ -106,7 +120,7 @@ static inline bool is_repairing(void)
 {
     if (!world_state.has_lost) return false;
     unsigned members = (1u << nodes()) - 1;
-    if (!world_scenario.joins) members &= ~(1u << (world_scenario.loses - 1));
+    if (!joins()) members &= ~(1u << (world_scenario.loses - 1));
     return world_state.has_repaired != members;
 }
 

@@ -111,7 +111,7 @@ void invariants_watch(void)
 static void returned(unsigned shard, unsigned node, bool settled)
 {
     const struct shard *s = platform_shard(node, shard);
-    if (platform_is_broken() || platform_is_lost(node)) return;
+    if (platform_is_broken() || platform_is_gone(node, shard)) return;
     for (locus_key key = shard; key < invariants_world.script->keys;
          key += invariants_world.script->shards) {
         key_check_knowledge(key, node);
@@ -131,7 +131,29 @@ static void lost(unsigned node)
         struct traffic t = {0};
         int owner = key_owner(key);
         key_look_at_links(key, &t);
+        if (invariants_world.key[key].is_left) journal_lose_row(key); /* some know all its rows */
+        invariants_world.key[key].is_left = false;
         if ((owner >= 0) + t.rows == 0) terms_lose_row(key);
+    }
+}
+
+static void leaves(unsigned node)
+{
+    (void)node;
+    invariants_world.losses.left++;
+    for (locus_key key = 0; key < invariants_world.script->keys; key++)
+        memset(invariants_world.key[key].offer, 0, sizeof invariants_world.key[key].offer);
+}
+
+/* From now on the rows that it had are nobody's, until their homes have decided. */
+static void left(unsigned shard, unsigned node)
+{
+    for (locus_key key = shard; key < invariants_world.script->keys;
+         key += invariants_world.script->shards) {
+        struct key_history *k = &invariants_world.key[key];
+        if (!is_here(node, key)) continue;
+        k->is_lost = k->is_left = true;
+        k->has_begun = false;
     }
 }
 
@@ -177,7 +199,7 @@ static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
 void invariants_check_forgotten(unsigned node, unsigned shard)
 {
     for (unsigned gone = 0; gone < invariants_world.script->nodes; gone++)
-        if (platform_is_lost(gone)) check_forgotten(node, shard, gone);
+        if (platform_is_gone(gone, shard)) check_forgotten(node, shard, gone);
 }
 
 /* All have decided who has what: from now on the key has an owner again, and nobody knows terms that
@@ -197,7 +219,8 @@ static void settle(locus_key key)
     k->terms[0] = 1;
     k->owner[0][0] = (uint16_t)home_at(0, key);
     k->is_lost = false;
-    journal_row_is_whole(key);
+    if (!k->is_left) journal_row_is_whole(key);
+    k->is_left = false;
 }
 
 static void repaired(unsigned shard, unsigned node, bool is_first)
@@ -215,6 +238,8 @@ struct platform_hooks invariants_hooks(void)
                                    .returned = returned,
                                    .refused = refused,
                                    .lost = lost,
+                                   .leaves = leaves,
+                                   .left = left,
                                    .dropped = dropped,
                                    .joined = joined,
                                    .repaired = repaired};

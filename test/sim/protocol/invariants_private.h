@@ -30,6 +30,7 @@ struct key_history {
     uint64_t term; /* of the ownership that was given away last */
     /* The row was lost with a node, and nobody has repaired that; somebody has another one */
     bool is_lost, has_begun;
+    bool is_left;              /* and nothing is lost: the node has left */
     unsigned terms[VIEWS_MAX]; /* known of each view */
     /* Replicas that were offered for a lost row, 0: not that of this node. */
     struct {
@@ -68,6 +69,11 @@ static inline bool is_full(void)
 static inline unsigned shard_of(locus_key key)
 {
     return (unsigned)(key % invariants_world.script->shards);
+}
+
+static inline bool is_gone(unsigned node, locus_key key)
+{
+    return platform_is_gone(node, shard_of(key));
 }
 
 /* Where the key is at home, as the node has it. */

@@ -169,8 +169,9 @@ int cluster_absent(struct cluster *c, bool absent)
     return 0;
 }
 
-int cluster_leave(struct cluster *c)
+int cluster_leave(struct cluster *c, bool alone)
 {
+    (void)alone;
     platform_leaves(c);
     return cluster_loss(c);
 }

@@ -93,7 +93,7 @@ void key_look_at_links(locus_key key, struct traffic *t)
     unsigned shard = shard_of(key), nodes = invariants_world.script->nodes;
     for (unsigned from = 0; from < nodes; from++)
         for (unsigned to = 0; to < nodes; to++) {
-            if (platform_is_lost(to)) continue;
+            if (is_gone(to, key)) continue;
             struct platform_walk w = platform_walk(platform_link(shard, from, to));
             for (const struct wire_entry *e; (e = platform_next(&w));) {
                 if (platform_is_lost(from) && w.was_open) break; /* it never leaves */
@@ -108,7 +108,7 @@ void key_look_at_links(locus_key key, struct traffic *t)
 static void look_at_parked(locus_key key, struct traffic *t)
 {
     for (unsigned n = 0; n < invariants_world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         struct shard *s = platform_shard(n, shard_of(key));
         struct record *r = record_find(&s->records, row_ref_at(n, key).index);
         for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
@@ -134,7 +134,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
     struct journal_key *j = journal_key(key);
     struct content c;
     for (unsigned n = 0; n < invariants_world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         struct row_ref ref = row_ref_at(n, key);
         directory_word w = directory_load(row_ref_word(ref));
         if (directory_state(w) != DIRECTORY_REPLICA) continue;
@@ -176,7 +176,7 @@ int key_owner(locus_key key)
     int owner = -1;
     struct key_history *k = &invariants_world.key[key];
     for (unsigned n = 0; n < invariants_world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         directory_word w = directory_load(k->word[n]);
         if (directory_state(w) == DIRECTORY_REPLICA || directory_has_copies(w))
             journal_key(key)->was_replicated = true;
@@ -212,7 +212,7 @@ static void check_replicas(locus_key key, unsigned owner)
         return;
     if (!key_read_main(owner, key, main)) return;
     for (unsigned n = 0; n < invariants_world.script->nodes; n++) {
-        if (platform_is_lost(n) || !(is_full() || holder_find(o, n))) continue;
+        if (is_gone(n, key) || !(is_full() || holder_find(o, n))) continue;
         const struct record *r = record_of(n, key);
         w = directory_load(row_ref_word(row_ref_at(n, key)));
         if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->sync)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { STEP_NS = 10, NAPS_MAX = 128, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
+enum { REPEATS_NS = 200000 };
 
 struct inbox {
     struct mailbox mailbox;
@@ -33,8 +34,9 @@ struct reactor {
     struct wire_entry *filling;
     unsigned filling_for;
     uint64_t turn_ns; /* when the shard wants its turn without news */
-    uint64_t view_ns; /* when it hears that a node was lost; UINT64_MAX: never */
+    uint64_t view_ns; /* when it hears that a node was lost, or leaves; UINT64_MAX: never */
     uint32_t view;
+    bool has_left; /* it has said so */
 };
 
 /* What the network is like in this run. */
@@ -339,10 +341,18 @@ bool platform_is_broken(void)
 
 /* Losses that the others survive. */
 
+/* No shard is inside a call: each row is at a node or in a frame. */
+static bool is_quiet(void)
+{
+    for (unsigned s = 0; s < sim.shards; s++)
+        if (sim.calls[s] > 0) return false;
+    return true;
+}
+
 void platform_lose(unsigned node, unsigned after)
 {
-    if (node == 0 || node >= sim.nodes || sim.loss.due != UINT64_MAX || platform_is_repairing() ||
-        platform_is_lost(node) || sim.broken || sim.loss.view == PLATFORM_CHANGES)
+    if (node == 0 || node >= sim.nodes || sim.loss.due != UINT64_MAX || joined[node]->is_gone ||
+        sim.broken || sim.loss.view == PLATFORM_CHANGES)
         return;
     sim.loss.node = node;
     sim.loss.due = sim.entries_sent + after;
@@ -355,7 +365,12 @@ uint64_t platform_lost_ns(void)
 
 bool platform_is_lost(unsigned node)
 {
-    return joined[node]->is_gone;
+    return joined[node]->is_gone && !joined[node]->leaves;
+}
+
+bool platform_is_gone(unsigned node, unsigned shard)
+{
+    return platform_is_lost(node) || joined[node]->reactor[shard]->has_left;
 }
 
 uint32_t platform_view(unsigned node, unsigned shard)
@@ -390,18 +405,20 @@ static void cut(unsigned shard, unsigned from, unsigned to)
     if (dice_below(&sim.dice, 2)) l->dead = true;
 }
 
-/* Node n, one of the others, will hear of it, and its shards later. */
+/* Node n, one of those that stay, will hear of it, and its shards later. */
 static void tell(struct cluster *c, unsigned n, unsigned node, uint64_t within_ns)
 {
+    bool is_new = c->view < sim.loss.view; /* or who leaves is lost */
     c->view = sim.loss.view;
-    c->view_ns = platform_now_ns() + some_ns(within_ns);
+    if (is_new) c->view_ns = platform_now_ns() + some_ns(within_ns);
     for (unsigned s = 0; s < sim.shards; s++) {
         if (joined[node]->is_gone) {
             cut(s, node, n);
             cut(s, n, node);
         }
-        c->reactor[s]->view_ns = c->view_ns + some_ns(within_ns);
-        sim.loss.left++;
+        c->reactor[s]->view_ns =
+            (is_new ? c->view_ns : platform_now_ns()) + some_ns(within_ns);
+        sim.loss.left += is_new;
     }
 }
 
@@ -423,19 +440,66 @@ static void tell_others(unsigned node, uint64_t within)
         if (n != node && !joined[n]->is_gone) tell(joined[n], n, node, within);
 }
 
+/* By the same number. */
+static void leaver_is_lost(void)
+{
+    struct change *c = &sim.loss.change[sim.loss.view - 1];
+    struct cluster *lost = joined[c->node];
+    c->kind = CHANGE_LOST;
+    lost->leaves = false;
+    for (unsigned s = 0; s < sim.shards; s++) {
+        sim.loss.left -= !lost->reactor[s]->has_left;
+        lost->reactor[s]->view_ns = UINT64_MAX;
+    }
+}
+
 static void lose(unsigned node)
 {
     struct cluster *lost = joined[node];
     uint64_t within = some_delay_ns();
     sim.loss.due = UINT64_MAX;
-    change(CHANGE_LOST, node);
+    if (platform_is_repairing())
+        leaver_is_lost();
+    else
+        change(CHANGE_LOST, node);
     sim.loss.at_ns = platform_now_ns();
     lost->is_gone = true;
+    lost->leaves = false;
     lost->loss_ns = platform_now_ns() + some_ns(20000);
     lost->lost_rank = node;
     tell_others(node, within);
     if (sim.hooks.lost) sim.hooks.lost(node);
     joined_look_for_meeting(sim.nodes);
+}
+
+/* Whether it is time for that: while another change is under way only of who leaves. */
+static bool is_lost_next(void)
+{
+    const struct change *last = sim.loss.view ? &sim.loss.change[sim.loss.view - 1] : NULL;
+    if (sim.entries_sent < sim.loss.due || !is_quiet()) return false;
+    if (joined[sim.loss.node]->is_gone || sim.loss.view == PLATFORM_CHANGES)
+        sim.loss.due = UINT64_MAX;
+    if (sim.loss.due == UINT64_MAX) return false;
+    return !platform_is_repairing() ||
+           (last->kind == CHANGE_LEAVES && last->node == sim.loss.node);
+}
+
+static bool may_leave(const void *node)
+{
+    return !platform_is_repairing() || platform_is_lost(*(const unsigned *)node);
+}
+
+void platform_leave(unsigned node)
+{
+    locus_fiber_wait(may_leave, &node);
+    if (platform_is_lost(node) || sim.loss.view == PLATFORM_CHANGES) return;
+    joined[node]->leaves = true;
+    if (sim.hooks.leaves) sim.hooks.leaves(node);
+    change(CHANGE_LEAVES, node);
+    uint64_t within = some_delay_ns();
+    tell_others(node, within);
+    tell(joined[node], node, node, within);
+    locus_fiber_wait(may_leave, &node);
 }
 
 /* A node comes back. */
@@ -470,7 +534,7 @@ void platform_begins_to_join(unsigned node)
             for (unsigned out = 0; out < 2; out++) {
                 unsigned from = out ? node : n, to = out ? n : node;
                 struct platform_link *l = &sim.link[s][from][to];
-                if (platform_is_lost(n) && n != node) continue;
+                if (joined[n]->is_gone && n != node) continue;
                 drop_frames(l);
                 free(l->open);
                 draw_link(l, from, to);
@@ -532,30 +596,22 @@ static void begin_call(struct reactor *r)
     sim.calls[r->number]++;
 }
 
-/* No shard is inside a call: each row is at a node or in a frame. */
-static bool is_quiet(void)
-{
-    for (unsigned s = 0; s < sim.shards; s++)
-        if (sim.calls[s] > 0) return false;
-    return true;
-}
-
 static void end_call(struct reactor *r)
 {
     entry_is_complete(r);
     r->is_in_call = false;
     bool settled = --sim.calls[r->number] == 0;
     if (sim.hooks.returned) sim.hooks.returned(r->number, r->node, settled);
-    if (sim.entries_sent >= sim.loss.due && is_quiet() && !platform_is_repairing())
-        lose(sim.loss.node);
+    if (is_lost_next()) lose(sim.loss.node);
 }
 
 /* The shard hears of the change; of what a lost node has sent it will hear nothing more. */
 static void begin_repair(struct reactor *r)
 {
     const struct change *c = &sim.loss.change[sim.loss.view - 1];
+    bool is_ours = c->kind == CHANGE_LEAVES && c->node == r->node;
     r->view_ns = UINT64_MAX;
-    r->view = c->number;
+    if (!is_ours) r->view = c->number; /* who leaves does not take part in it */
     if (c->kind == CHANGE_LOST) {
         struct platform_link *from = &sim.link[r->number][c->node][r->node];
         tell_dropped(from->first, r->number, c->node, r->node);
@@ -567,12 +623,33 @@ static void begin_repair(struct reactor *r)
     end_call(r);
 }
 
+static void say_goodbye(struct reactor *r, unsigned to)
+{
+    struct platform_link *l = &sim.link[r->number][r->node][to];
+    if (l->open) seal(r->number, r->node, to);
+    l->dead = true;
+}
+
 static void note_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
     entry_is_complete(r);
-    if (view != r->view || sim.loss.left == 0 || !repair_is_over(&r->shard)) abort();
+    const struct change *last = &sim.loss.change[sim.loss.view - 1];
+    bool is_leave = last->kind == CHANGE_LEAVES, leaves = is_leave && r->node == last->node;
+    if (platform_is_lost(r->node)) return; /* nobody hears that it has left */
+    if (view != sim.loss.view || sim.loss.left == 0) abort();
+    if (!leaves && (view != r->view || !repair_is_over(&r->shard))) abort();
     sim.loss.left--;
+    if (is_leave && sim.loss.left == 0) {
+        joined[last->node]->is_gone = true;
+        joined_look_for_meeting(sim.nodes);
+    }
+    if (leaves) {
+        if (sim.hooks.left) sim.hooks.left(r->number, r->node);
+        r->has_left = true;
+        return;
+    }
+    if (is_leave) say_goodbye(r, last->node);
     bool is_first = sim.loss.repaired[r->number] < view;
     sim.loss.repaired[r->number] = view;
     if (sim.hooks.repaired) sim.hooks.repaired(r->number, r->node, is_first);
@@ -729,6 +806,7 @@ static uint64_t next_at_node(unsigned n)
 {
     const struct cluster *c = joined[n];
     uint64_t next = min_ns(c->loss_ns, c->view_ns > platform_now_ns() ? c->view_ns : UINT64_MAX);
+    if (c->met_ns > platform_now_ns()) next = min_ns(next, c->met_ns);
     for (unsigned s = 0; s < sim.shards; s++)
         next = min_ns(next, min_ns(c->reactor[s]->turn_ns, c->reactor[s]->view_ns));
     next = once_it_goes_on(n, next);
@@ -889,10 +967,13 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     return rc;
 }
 
-/* Of a meeting that the loss of a node ends, behind that. */
+/* Of a meeting that the loss of a node ends, behind that; of one that is to be repeated later: else
+ * repeating it until a repair is over would be all that happens. */
 uint64_t platform_hears_ns(unsigned node)
 {
-    return joined[node]->view_ns;
+    const struct cluster *c = joined[node];
+    uint64_t soon_ns = c->word.rc ? platform_now_ns() + REPEATS_NS : 0;
+    return soon_ns > c->view_ns ? soon_ns : c->view_ns;
 }
 
 void platform_leaves(struct cluster *c)

@@ -55,6 +55,9 @@ struct platform_hooks {
     void (*refused)(unsigned shard, unsigned from, unsigned to, const char *why);
     /* A node is lost: what of its frames arrives has been decided. */
     void (*lost)(unsigned node);
+    /* A node leaves, with the next view; a shard of it says that others have all that it had. */
+    void (*leaves)(unsigned node);
+    void (*left)(unsigned shard, unsigned node);
     /* An entry that was sent will never arrive. */
     void (*dropped)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
     /* A node that was lost has come back. */
@@ -89,6 +92,11 @@ bool platform_is_broken(void);
 void platform_lose(unsigned node, unsigned after);
 uint64_t platform_lost_ns(void); /* when the last one was; 0: none was */
 bool platform_is_lost(unsigned node);
+/* For a worker's fiber of the node, all of whose workers have closed: locus_leave(), and returns
+ * when all others have repaired that; or when the node is lost. */
+void platform_leave(unsigned node);
+/* It was lost, or the shard has left. */
+bool platform_is_gone(unsigned node, unsigned shard);
 /* Changes of members that the shard has heard of. */
 uint32_t platform_view(unsigned node, unsigned shard);
 /* Not all shards have repaired the last change. */

@@ -1,6 +1,7 @@
 #include "player.h"
 
 #include "base/sync.h"
+#include "worker/call.h"
 #include "worker/node.h"
 #include "invariants.h"
 #include "journal.h"
@@ -47,6 +48,7 @@ static struct {
     struct dice dice;
     locus *(*comes_back)(unsigned node);
     struct worker worker[SCRIPT_WORKERS_MAX];
+    bool leaves[PLATFORM_NODES_MAX];
     struct player_counters counters;
 } player;
 
@@ -62,6 +64,7 @@ void player_begin(const struct script *s, const bool *is_dropped, struct dice d,
     player.script = s;
     player.is_dropped = is_dropped;
     player.dice = d;
+    memset(player.leaves, 0, sizeof player.leaves);
 }
 
 static unsigned node_of(const struct worker *w)
@@ -470,6 +473,7 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_BARRIER:
     case STEP_QUIESCE: meet(w, s); break;
     case STEP_BREAK: platform_break(node_of(w), s->amount); break;
+    case STEP_LEAVE: player.leaves[node_of(w)] = node_of(w) > 0; break;
     case STEP_LOSE: platform_lose(s->peer, s->amount); break;
     case STEP_JOIN: join(w, s); break;
     case STEP_HOLD: platform_hold(s->peer, node_of(w), s->amount); break;
@@ -490,6 +494,18 @@ static void play(struct worker *w, const struct script_step *s)
     }
 }
 
+/* As locus_leave(), but that the node itself stays until the end. */
+static void leave(struct worker *w)
+{
+    static const struct script_step leaving = {.kind = STEP_LEAVE};
+    if (w->is_lost || platform_is_broken()) return;
+    report_called(w->number, &leaving);
+    int rc = call_flush_updates(w->handle);
+    if (rc) check_result(w, &leaving, rc);
+    if (rc == 0) platform_leave(node_of(w));
+    report_done(w->number, &leaving, rc);
+}
+
 static void close_worker(struct worker *w)
 {
     static const struct script_step closing = {.kind = STEP_ALL};
@@ -501,6 +517,7 @@ static void close_worker(struct worker *w)
     w->step = NULL;
     w->is_closed = true;
     report_done(w->number, &closing, rc);
+    if (player.leaves[node_of(w)] && collective_all_closed(&w->node->collective)) leave(w);
     platform_worker_ended();
 }
 
@@ -510,6 +527,7 @@ static void run(void *argument)
     const struct script *s = player.script;
     for (unsigned i = w->first; i < s->count; i++) {
         if (s->step[i].worker != w->number || (player.is_dropped && player.is_dropped[i])) continue;
+        if (player.leaves[w->number / s->workers]) break;
         w->step = &s->step[i];
         locus_fiber_yield();
         if (!w->is_lost) play(w, w->step);

@@ -20,7 +20,7 @@ static bool is_kept(unsigned node, locus_key key)
 static bool is_kept_anywhere(locus_key key)
 {
     for (unsigned n = 0; n < invariants_world.script->nodes; n++)
-        if (!platform_is_lost(n) && is_kept(n, key)) return true;
+        if (!is_gone(n, key) && is_kept(n, key)) return true;
     return false;
 }
 
@@ -30,7 +30,7 @@ static uint64_t kept_replicas(unsigned node, unsigned shard, unsigned source)
     uint64_t replicas = 0;
     for (locus_key key = shard; key < invariants_world.script->keys;
          key += invariants_world.script->shards)
-        replicas += is_kept(node, key) && !is_here(node, key) && !platform_is_lost(source) &&
+        replicas += is_kept(node, key) && !is_here(node, key) && !is_gone(source, key) &&
                     is_here(source, key);
     return replicas;
 }
@@ -86,7 +86,7 @@ static void check_copies(locus_key key)
     int owner = key_owner(key);
     if (owner < 0 || !key_read_main((unsigned)owner, key, main)) return;
     for (unsigned n = 0; n < invariants_world.script->nodes; n++) {
-        if (platform_is_lost(n)) continue;
+        if (is_gone(n, key)) continue;
         struct row_ref ref = row_ref_at(n, key);
         directory_word w = directory_load(row_ref_word(ref));
         bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
@@ -127,7 +127,7 @@ static void read_last(locus_key key)
 {
     float row[CONTENT_CAPACITY];
     for (unsigned n = 0; n < invariants_world.script->nodes; n++) {
-        if (platform_is_lost(n) || !is_here(n, key) || !key_read_main(n, key, row)) continue;
+        if (is_gone(n, key) || !is_here(n, key) || !key_read_main(n, key, row)) continue;
         struct content c;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
         if (!wrong) wrong = key_check_content(row, journal_key(key)->layout, &c);
@@ -166,7 +166,7 @@ static void check_saves(locus_key key)
     const struct shard *s = platform_shard((unsigned)owner, shard_of(key));
     if (!s->saves || s->losses->members == 1) return;
     for (unsigned n = 0; n < invariants_world.script->nodes; n++)
-        if (!platform_is_lost(n)) check_saves_at(key, (unsigned)owner, main, n);
+        if (!is_gone(n, key)) check_saves_at(key, (unsigned)owner, main, n);
     /* a replica that became the row may lack something */
     if (j->was_replicated || j->has_sets || content_read(main, j->layout, &c)) return;
     const struct content *saved = &invariants_world.key[key].saved;
@@ -196,7 +196,7 @@ static void end_copies(unsigned node)
 void invariants_at_rest(void)
 {
     for (unsigned n = 0; n < invariants_world.script->nodes && !report_has_failed(); n++) {
-        if (platform_is_lost(n)) continue;
+        if (platform_is_gone(n, 0)) continue;
         end_copies(n);
         for (unsigned s = 0; s < invariants_world.script->shards; s++) check_shard(n, s);
         check_memory(n);
@@ -221,8 +221,8 @@ static const char *kind_of_word(directory_word w)
 
 static void print_at(unsigned node, locus_key key)
 {
-    if (platform_is_lost(node)) {
-        printf("  node %u: lost\n", node);
+    if (is_gone(node, key)) {
+        printf("  node %u: lost, or has left\n", node);
         return;
     }
     struct shard *s = platform_shard(node, shard_of(key));

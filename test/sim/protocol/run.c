@@ -216,6 +216,7 @@ struct run_result run_once(const struct run_options *o)
     struct invariants_losses losses = invariants_losses();
     r.lost_nodes = losses.nodes;
     r.lost_rows = losses.rows;
+    r.left = losses.left;
     r.joined = losses.joined;
     r.fiber_steps = fibers_steps();
     if (!report_has_failed()) close_nodes(); /* after a failure its fibers may be anywhere */

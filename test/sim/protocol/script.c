@@ -6,7 +6,7 @@ const char *script_kind_name(enum script_kind k)
 {
     static const char *const name[] = {
         "pull",          "push",    "set",     "localize", "pull_local", "view", "wait",
-        "wait_all",      "sleep",   "barrier", "quiesce",  "break",      "lose", "join",
+        "wait_all",      "sleep",   "barrier", "quiesce",  "break",      "leave", "lose", "join",
         "hold",          "stop",    "intent",  "clock",    "bound",      "keep", "unkeep",
         "must be local", "is over", "sample",  "reload"};
     return name[k];
@@ -442,6 +442,10 @@ static void write_survive(struct script *s, struct dice *d)
     for (unsigned n = between(d, 1, s->nodes > 2 ? 2 : 1); n > 0; n--) {
         struct script_step *step = &s->step[dice_below(d, s->count)];
         if (is_awaited(step)) continue;
+        if (dice_below(d, 3) == 0) {
+            *step = (struct script_step){.kind = STEP_LEAVE, .worker = step->worker};
+            continue;
+        }
         *step = (struct script_step){.kind = STEP_LOSE,
                                      .worker = step->worker,
                                      .peer = (uint8_t)between(d, 1, s->nodes - 1),

@@ -47,7 +47,7 @@ void terms_begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t ter
 {
     struct key_history *k = &invariants_world.key[key];
     uint64_t first = (uint64_t)platform_view(home, shard_of(key)) << VIEW_TERM_BITS;
-    bool is_home = home == home_at(home, key) || platform_is_lost(home_at(home, key));
+    bool is_home = home == home_at(home, key) || is_gone(home_at(home, key), key);
     if (!k->is_lost || !is_home || (term && term != first))
         report_fail(key,
                     "node %u has it, or says that node %u has, in term %" PRIu64
@@ -67,9 +67,9 @@ void terms_begin_anew(locus_key key, unsigned home, unsigned owner, uint64_t ter
 static bool is_home(unsigned owner, locus_key key)
 {
     if (owner == invariants_world.key[key].owner[0][0]) return true;
-    if (owner == first_home(key) && !platform_is_lost(owner)) return true;
+    if (owner == first_home(key) && !is_gone(owner, key)) return true;
     for (unsigned n = 0; n < invariants_world.script->nodes; n++)
-        if (!platform_is_lost(n) && home_at(n, key) == owner) return true;
+        if (!is_gone(n, key) && home_at(n, key) == owner) return true;
     return false;
 }
 

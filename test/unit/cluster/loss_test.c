@@ -37,7 +37,7 @@ static void expect_to_be_stopped(struct node *n)
     node_await_loss(n);
     CHECK_EQ(n->losses, 1);
     CHECK_EQ(n->lost_rank, n->config.node.rank);
-    CHECK_EQ(rendezvous_leave(n->rendezvous), -ECONNRESET);
+    CHECK_EQ(rendezvous_leave(n->rendezvous, false), -ECONNRESET);
     rendezvous_free(n->rendezvous);
     CHECK_EQ(n->losses, 1);
 }

@@ -1,4 +1,5 @@
 /* A node joins a running cluster, where one of its rank was lost. */
+#include "cluster/member.h"
 #include "cluster/message.h"
 #include "cluster/peers.h"
 #include "test.h"
@@ -51,11 +52,13 @@ static void form_and_lose_last(struct node *n, int size)
     lose(n, size, size - 1, 1);
 }
 
-/* Another process of that rank, at another port. */
+/* Another process of that rank, each at another port: else the news of one would be taken for those
+ * of the next. */
 static void init_another(struct node *n, int rank, int size, const struct node *like)
 {
+    static int others;
     node_init(n, rank, size, like->config.node.rendezvous);
-    snprintf(n->data_address, sizeof n->data_address, "127.0.0.1:%d", 9100 + rank);
+    snprintf(n->data_address, sizeof n->data_address, "127.0.0.1:%d", 9100 + others++);
     n->config.node.survives = true;
     n->config.secret = like->config.secret;
 }
@@ -92,7 +95,7 @@ static void expect_member(struct node *n, int size, unsigned rank, unsigned view
         CHECK_EQ(rendezvous_view(n[i].rendezvous), view);
         CHECK(!rendezvous_has_lost(n[i].rendezvous, rank));
         rendezvous_address(n[i].rendezvous, rank, address);
-        CHECK_STR(address, ":910");
+        CHECK_STR(address, ":91");
     }
 }
 
@@ -465,6 +468,17 @@ static void *meet_second(void *argument)
     return NULL;
 }
 
+/* What it says after this comes behind its arrival. */
+static void await_arrival(struct node *n)
+{
+    struct rendezvous *r = n->rendezvous;
+    for (bool is_there = false; !is_there;) {
+        hub_lock(&r->hub);
+        is_there = r->barrier == ARRIVED;
+        hub_unlock(&r->hub);
+    }
+}
+
 /* Neither between two barriers that belong together, nor while some wait in one that needs all. */
 TEST(newcomer, becomes_a_member_between_collectives)
 {
@@ -484,11 +498,11 @@ TEST(newcomer, becomes_a_member_between_collectives)
     do_together(n, 3, node_meet, 0);
 
     join_in_part(n, 3, &other);
-    rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
+    rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_connected(other.rendezvous, other.cluster.id, "");
     node_start(&n[1], save);
-    sleep_s(0.02); /* it waits there, or the test tests nothing */
-    rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
+    await_arrival(&n[1]);
+    rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
     save(&n[0]);
     node_finish(&n[1]);
     nodes_check(n, 2, 0, "");

@@ -34,6 +34,7 @@ static void on_view(void *context, const struct change *change, const char *reas
     struct node *n = context;
     pthread_mutex_lock(&mutex);
     n->views = change->number;
+    n->told++;
     n->gone = change->node;
     snprintf(n->gone_reason, sizeof n->gone_reason, "%s", reason);
     pthread_cond_broadcast(&loss);
@@ -98,7 +99,7 @@ void *node_meet(void *argument)
 void *node_leave(void *argument)
 {
     struct node *n = argument;
-    note_result(n, rendezvous_leave(n->rendezvous));
+    note_result(n, rendezvous_leave(n->rendezvous, false));
     rendezvous_free(n->rendezvous);
     n->rendezvous = NULL;
     return NULL;
@@ -208,6 +209,13 @@ void node_expect_view(struct node *n, unsigned view, unsigned gone, const char *
     CHECK_EQ(n->views, view);
     CHECK_EQ(n->gone, gone);
     CHECK_STR(n->gone_reason, reason);
+    pthread_mutex_unlock(&mutex);
+}
+
+void node_await_news(struct node *n, unsigned times)
+{
+    pthread_mutex_lock(&mutex);
+    while (n->told < times) pthread_cond_wait(&loss, &mutex);
     pthread_mutex_unlock(&mutex);
 }
 

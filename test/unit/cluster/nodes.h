@@ -23,6 +23,7 @@ struct node {
     char lost_reason[TEXT_BYTES];
     unsigned views, gone; /* the last one of a cluster that survives, and whom that has lost */
     char gone_reason[TEXT_BYTES];
+    unsigned told; /* how often it was told of a view */
     uint64_t join_id; /* the last of who wants to join it, or not after all */
     unsigned joins;
     char join_address[ADDRESS_MAX];
@@ -82,6 +83,8 @@ void nodes_check_unharmed(const struct node *, int size);
 
 /* A cluster that survives losses; nodes say nothing of their repair until a test does. */
 void nodes_form_surviving(struct node *, int size);
+/* Until it was told so often of a view: of one twice if who leaves by it is lost. */
+void node_await_news(struct node *, unsigned times);
 /* Until it has come to that view, in which `gone` was lost. */
 void node_expect_view(struct node *, unsigned view, unsigned gone, const char *reason);
 /* Until it is told that a node of that rank and address wants to join; "": not after all. Returns the

@@ -95,6 +95,78 @@ TEST(view, failure_is_reported_after_another_one_was_survived)
     nodes_check_unharmed(n, 2);
 }
 
+/* ---- one leaves, and the others go on ---- */
+
+static void *leave_alone(void *argument)
+{
+    struct node *n = argument;
+    n->rc = rendezvous_leave(n->rendezvous, true);
+    rendezvous_free(n->rendezvous);
+    n->rendezvous = NULL;
+    return NULL;
+}
+
+static void expect_leave(struct node *n, int size, unsigned view, unsigned leaver)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) node_expect_view(&n[rank], view, leaver, "has left");
+}
+
+/* It counts as arrived from the beginning; and is there until all are through. The next one waits. */
+TEST(view, members_leave_one_after_the_other_while_the_others_meet)
+{
+    struct node n[4];
+    nodes_form_surviving(n, 4);
+    nodes_meet(n, 4);
+    rendezvous_absent(n[2].rendezvous);
+    node_start(&n[2], leave_alone);
+    expect_leave(n, 4, 1, 2);
+    node_start(&n[1], leave_alone);
+    for (int rank = 0; rank < 4; rank += 3) node_start(&n[rank], node_meet);
+    for (int rank = 0; rank < 4; rank += 3) node_finish(&n[rank]);
+    nodes_check(&n[3], 1, 0, "");
+    CHECK(!rendezvous_has_lost(n[0].rendezvous, 2));
+    say_repaired(n, 4, 3, 1);
+    sleep_s(0.005); /* for a mistake to show */
+    CHECK(n[2].rendezvous != NULL);
+    CHECK_EQ(rendezvous_view(n[0].rendezvous), 1);
+    rendezvous_repaired(n[3].rendezvous, 1);
+    node_finish(&n[2]);
+    CHECK_EQ(n[2].rc, 0);
+    CHECK(rendezvous_has_lost(n[3].rendezvous, 2));
+    expect_leave(n, 2, 2, 1);
+    node_expect_view(&n[3], 2, 1, "has left");
+    say_repaired(n, 4, -1, 2);
+    node_finish(&n[1]);
+    CHECK_EQ(n[1].rc, 0);
+    node_start(&n[3], node_leave);
+    node_leave(&n[0]);
+    node_finish(&n[3]);
+    nodes_check(&n[3], 1, 0, "");
+}
+
+/* Then it is a loss by the same number, of which those that are through say nothing more. */
+TEST(view, member_that_is_lost_while_it_leaves_is_lost_to_the_others)
+{
+    struct node n[3];
+    nodes_form_surviving(n, 3);
+    nodes_meet(n, 3);
+    rendezvous_absent(n[2].rendezvous);
+    node_start(&n[2], leave_alone);
+    expect_leave(n, 3, 1, 2);
+    rendezvous_repaired(n[0].rendezvous, 1);
+    rendezvous_report_lost(n[1].rendezvous, 2, "went mad");
+    for (int rank = 0; rank < 2; rank++) {
+        node_await_news(&n[rank], 2);
+        node_expect_view(&n[rank], 1, 2, "went mad");
+    }
+    node_finish(&n[2]);
+    CHECK_EQ(n[2].rc, -ECONNRESET);
+    rendezvous_repaired(n[1].rendezvous, 1);
+    nodes_meet(n, 2);
+    nodes_leave(n, 2);
+}
+
 /* ---- what is not survived ---- */
 
 TEST(view, loss_before_the_first_barrier_ends_all)

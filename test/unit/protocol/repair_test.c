@@ -98,6 +98,64 @@ static unsigned home_of(const struct world *w, locus_key key)
     return home;
 }
 
+/* ---- a node leaves ---- */
+
+static void change(struct world *w, unsigned node, uint32_t view, enum change_kind kind,
+                   unsigned whom)
+{
+    repair_begin(&w->node[node].shard, (struct change){view, kind, whom});
+}
+
+/* Of all the last: it serves until the others ask nothing more. */
+static void leave(struct world *w, uint32_t view, unsigned leaver)
+{
+    for (unsigned n = 0; n < w->nodes; n++) change(w, n, view, CHANGE_LEAVES, leaver);
+    finish(w);
+    for (unsigned n = 0; n < w->nodes; n++) CHECK_EQ(w->node[n].repaired, view);
+    CHECK(repair_has_left(&w->node[leaver].shard));
+    w->is_lost[leaver] = true;
+}
+
+TEST(repair, rows_of_who_leaves_are_as_they_were_and_requests_under_way_are_served_once)
+{
+    static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE,
+                                                      LOCUS_REPLICATE};
+    for (unsigned t = 0; t < 3; t++) {
+        CLOSED_BY(world_free) struct world *w = survivors(techniques[t], 3);
+        locus_key at_home = world_key(w, 1), never = world_key(w, 2);
+        world_run(w, 1, REQUEST_SET, at_home, 7);
+        CHECK_EQ(world_run(w, 0, REQUEST_PUSH, at_home, 2), 0);
+        leave(w, 1, 1);
+        CHECK_EQ(world_run(w, 2, REQUEST_PULL, at_home, 0), 9);
+        CHECK_EQ(world_run(w, 0, REQUEST_PULL, never, 0), 0);
+        CHECK(owner_of(w, at_home) != 1);
+        CHECK_EQ(from_saves(w), 1);
+        CHECK_EQ(asked_again(w), 0);
+        CHECK_EQ(counted(w, offsetof(struct shard_counters, rows_lost)), 0);
+    }
+}
+
+/* Who has its word that all is said needs nothing more of it; the others have a loss. */
+TEST(repair, who_is_lost_while_it_leaves_is_a_loss)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key key = world_key(w, 1);
+    world_run(w, 1, REQUEST_SET, key, 7);
+    finish(w); /* it is saved */
+    change(w, 0, 1, CHANGE_LEAVES, 1);
+    change(w, 2, 1, CHANGE_LEAVES, 1);
+    finish(w);
+    CHECK(!repair_is_over(&w->node[0].shard) && !repair_is_over(&w->node[2].shard));
+    world_lose(w, 1);
+    change(w, 0, 1, CHANGE_LOST, 1);
+    change(w, 2, 1, CHANGE_LOST, 1);
+    finish(w);
+    CHECK(repair_is_over(&w->node[0].shard) && repair_is_over(&w->node[2].shard));
+    CHECK_EQ(world_run(w, 2, REQUEST_PULL, key, 0), 7);
+    change(w, 0, 1, CHANGE_LOST, 1); /* it is over */
+    CHECK(repair_is_over(&w->node[0].shard));
+}
+
 /* ---- rows ---- */
 
 TEST(repair, row_that_left_the_lost_node_is_found_by_way_of_the_heir)

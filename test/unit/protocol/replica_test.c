@@ -212,6 +212,5 @@ TEST(replica, full_replication_counts_no_sources)
         CHECK_EQ(row_add(world_ref(w, 1, key), world_ones), ROW_ON_REPLICA);
         world_pass(w, 10, 100 * WORLD_MS);
     }
-    for (unsigned n = 0; n < 3; n++)
-        CHECK_EQ(w->node[1].shard.replicas->source[n].replicas, 0);
+    for (unsigned n = 0; n < 3; n++) CHECK_EQ(w->node[1].shard.replicas->source[n].replicas, 0);
 }

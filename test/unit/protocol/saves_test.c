@@ -369,6 +369,9 @@ TEST(saves, large_sweep_waits_for_what_else_is_sent)
     CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 3);
     v->bytes = MUCH;
     CHECK_EQ(sweeps_after(w, 2 * SAVES_AGE_NS), 4);
+    v->bytes = MUCH;
+    v->due_ns = 0;
+    CHECK_EQ(sweeps_after(w, 2 * SAVES_PAUSE_NS), 5); /* at once */
 }
 
 /* Who gave them keeps them. */
