@@ -344,7 +344,8 @@ void repair_turn(struct shard *s)
             return;
         }
         if (l->phase == 1) each_record(s, say_held);
-        if (l->phase == 1) once_tell_origins(s);
+        /* who leaves answers all that it did */
+        if (l->phase == 1 && !loss_is_leave(l)) once_tell_origins(s);
         if (l->phase == 2) decide(s);
         say_phase(s);
     }
