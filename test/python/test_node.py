@@ -95,6 +95,8 @@ class Node(unittest.TestCase):
 
     def test_sum(self):
         self.assertEqual(self.worker.sum([0.5, 2]).tolist(), [0.5, 2])  # alone
+        self.assertEqual(self.worker.meet([0.5, 2]).tolist(), [0.5, 2])
+        self.assertEqual(self.worker.meet().tolist(), [])
         self.assertRaisesRegex(locus.ArgumentError, "at most 64", self.worker.sum, np.ones(65))
 
     def test_checkpoint_and_restore(self):

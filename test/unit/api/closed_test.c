@@ -70,6 +70,7 @@ static void refuses_the_rest(locus_worker *w, locus_distribution *d, int rc, con
     REFUSED(locus_barrier(w), rc, why);
     REFUSED(locus_quiesce(w), rc, why);
     REFUSED(locus_sum(w, (double[]){1}, 1), rc, why);
+    REFUSED(locus_meet(w, (double[]){1}, 1), rc, why);
     REFUSED(locus_checkpoint(w, "/nowhere"), rc, why);
     REFUSED(locus_restore(w, "/nowhere"), rc, why);
     REFUSED(locus_loader_open(w, &l), rc, why);

@@ -52,6 +52,10 @@ TEST_ON_NODE(worker, sum_refuses_more_than_its_limit, 4, 1)
     REFUSED(locus_sum(w, values, LOCUS_SUM_MAX + 1), -EINVAL,
             "locus_sum: n is 65: must be at most 64");
     REFUSED(locus_sum(w, NULL, 1), -EINVAL, "locus_sum");
+    CHECK_EQ(locus_meet(w, values, 2), 0); /* which is a sum where nobody joins, */
+    CHECK(values[0] == 0.1 && isinf(values[1]));
+    CHECK_EQ(locus_meet(w, NULL, 0), 0); /*   or a barrier */
+    REFUSED(locus_meet(w, NULL, 1), -EINVAL, "locus_meet: `values` is NULL");
 }
 
 /* Of workers and nodes that are NULL: closed_test.c. */
