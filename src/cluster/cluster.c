@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/pinning.h"
+#include "cluster/losses.h"
 #include "cluster/newcomer.h"
 #include "cluster/places.h"
 #include "cluster/rendezvous.h"
@@ -138,19 +139,6 @@ static void lost_by_rendezvous(void *context, int rank, const char *reason)
 
 /* ---- the members change ---- */
 
-/* `is_anew`: who was said to leave is lost. */
-static void note_change(struct locus_losses *l, const struct change *change, bool is_anew)
-{
-    l->left -= is_anew;
-    l->members += is_anew;
-    l->lost += change->kind == CHANGE_LOST;
-    l->left += change->kind == CHANGE_LEAVES;
-    l->joined += change->kind == CHANGE_JOINS;
-    l->members += change->kind == CHANGE_JOINS ? 1u : -1u;
-    l->last = (int)change->node;
-    l->last_at_s = 1e-9 * (double)((int64_t)time_now_ns() + time_epoch_ns());
-}
-
 static void see_view(void *context, const struct change *change, const char *reason)
 {
     struct cluster *c = context;
@@ -159,7 +147,7 @@ static void see_view(void *context, const struct change *change, const char *rea
     c->view.change = *change;
     if (!is_anew) c->view.shards = c->shards;
     if (!is_anew) c->view.began_ns = time_now_ns();
-    note_change(&c->view.now, change, is_anew);
+    losses_note(&c->view.now, change, is_anew);
     describe_loss(c, change->node, reason, c->view.loss);
     pthread_mutex_unlock(&c->mutex);
     for (unsigned s = 0; s < c->shards; s++)
@@ -200,30 +188,9 @@ void cluster_losses(struct cluster *c, struct locus_losses *l)
 static void report_repair(struct cluster *c)
 {
     const struct locus_losses before = c->view.now;
-    struct locus_losses *now = &c->view.now;
-    now->last_s = 1e-9 * (double)(time_now_ns() - c->view.began_ns);
-    add_counted(c, now);
-    bool is_ours = c->view.change.node == (unsigned)c->rank;
-    if (c->view.change.kind == CHANGE_LEAVES && is_ours)
-        fprintf(stderr, "locus: %s; the other nodes have all rows that it had\n", c->view.loss);
-    else if (c->view.change.kind == CHANGE_LEAVES)
-        fprintf(stderr,
-                "locus: %s; node %d goes on after %.3f s, its rows saved anew: %" PRIu64
-                " rows of the one that left have come here as they were\n",
-                c->view.loss, c->rank, now->last_s,
-                now->rows_from_saves - before.rows_from_saves + now->rows_from_replicas -
-                    before.rows_from_replicas);
-    else if (c->view.change.kind == CHANGE_JOINS)
-        fprintf(stderr, "locus: %s; node %d goes on after %.3f s\n", c->view.loss, c->rank,
-                now->last_s);
-    if (c->view.change.kind != CHANGE_LOST) return;
-    fprintf(stderr,
-            "locus: %s; node %d goes on after %.3f s, its rows saved anew: of the lost rows whose "
-            "home it is now, %" PRIu64 " have the values of a replica, %" PRIu64
-            " those of a save at most about %.2g s old, and %" PRIu64 " are zeros\n",
-            c->view.loss, c->rank, now->last_s, now->rows_from_replicas - before.rows_from_replicas,
-            now->rows_from_saves - before.rows_from_saves, now->last_age_s,
-            now->rows_zero - before.rows_zero);
+    c->view.now.last_s = 1e-9 * (double)(time_now_ns() - c->view.began_ns);
+    add_counted(c, &c->view.now);
+    losses_report(&before, &c->view.now, &c->view.change, c->view.loss, (unsigned)c->rank);
 }
 
 /* On the thread of a reactor. */
