@@ -466,16 +466,11 @@ static int await_membership(struct cluster *c)
     return cluster_loss(c);
 }
 
-static int meet_others(struct cluster *c)
-{
-    const struct meeting opening = {.name = "locus_open"};
-    struct word nothing = {.rc = 0};
-    return c->is_newcomer ? await_membership(c) : cluster_agree(c, &opening, &nothing);
-}
-
 int cluster_start(struct cluster *c, const struct node_plan *plan)
 {
     const struct change ours = {c->agreed.changes + 1, CHANGE_JOINS, (unsigned)c->rank};
+    const struct meeting opening = {.name = "locus_open"};
+    struct word nothing = {.rc = 0};
     places_plan(c->machine, &c->agreed, (unsigned)c->rank, (unsigned)c->size, c->plan);
     /* Before there are links, whose end would speak faster than the report. */
     int rc = uring_check((unsigned)c->size, 1);
@@ -485,7 +480,7 @@ int cluster_start(struct cluster *c, const struct node_plan *plan)
     if (rc == 0 && c->is_newcomer) see_view(c, &ours, "has joined");
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
     if (rc && !has_lost(c)) report_failure(c);
-    if (rc == 0) rc = meet_others(c);
+    if (rc == 0) rc = c->is_newcomer ? await_membership(c) : cluster_agree(c, &opening, &nothing);
     if (rc == 0) __atomic_store_n(&c->is_open, true, __ATOMIC_RELAXED);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) reactor_all_run(c->reactor[s]);
     return rc;
