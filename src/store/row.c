@@ -125,6 +125,13 @@ static int read_latched(struct row_ref s, float *values, unsigned form, struct c
     return directory_has_row(w) ? directory_is_replica(w) : 0;
 }
 
+/* Here, and without a row: so it was at the moment of the load, latched or not, unless homes pass and
+ * it is at home here only since then. */
+static inline __attribute__((always_inline)) bool was_zeros(struct row_ref s, directory_word w)
+{
+    return !s.partition->tracks_all || directory_is_unchanged(row_ref_word(s), w);
+}
+
 int row_read_slowly(struct row_ref s, float *values, unsigned form, struct copies *mine)
 {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
@@ -137,11 +144,10 @@ int row_read_slowly(struct row_ref s, float *values, unsigned form, struct copie
         } else if (!row_ref_is_held(s, w)) {
             return -EAGAIN;
         } else if (!directory_has_row(w)) {
-            /* Zero at the moment of the load, unless it is at home here only since then. */
             read_zeros(s.partition, values, form);
-            int place = row_ref_is_here(s, w) ? 0 : ROW_ON_REPLICA;
+            if (s.partition->is_full) return row_ref_is_home(s) ? 0 : ROW_ON_REPLICA;
             LOCUS_YIELD();
-            if (directory_is_unchanged(row_ref_word(s), w)) return place;
+            if (was_zeros(s, w)) return 0;
         } else if (directory_has_copies(w)) {
             break;
         }
@@ -159,9 +165,9 @@ const float *row_view_slowly(const struct store *st, struct row_ref s, struct co
         /* State and slot are valid even while the key is latched. */
         *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
         if (!directory_has_row(w)) {
-            const float *zeros = row_ref_is_held(s, w) ? st->zeros : NULL;
-            if (directory_is_unchanged(row_ref_word(s), w)) return zeros;
-            continue; /* as above */
+            if (!row_ref_is_held(s, w)) return NULL;
+            if (was_zeros(s, w)) return st->zeros;
+            continue;
         }
         if (!mine || !directory_has_copies(w)) return row_at(s, w);
         const float *copy = copies_view(mine, s);
