@@ -364,8 +364,8 @@ static void *run(void *argument)
     while (!is_finished(r, now)) {
         unsigned work = uring_poll(r->uring, now);
         handle_loss(r);
+        drop_who_left(r); /* one of its rank may be the next to join */
         begin_repair(r);
-        drop_who_left(r);
         answer_question(r);
         work += serve_inboxes(r);
         r->due_ns = shard_turn(&r->shard, now);

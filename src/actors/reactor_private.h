@@ -44,7 +44,7 @@ struct reactor {
     unsigned nodes, workers;
     size_t unsubmitted_bytes; /* of entries since the last submission within a turn */
     bool yields, saw_loss, said_bye;
-    struct change change; /* the last one of members; */
+    struct change change; /* the last one of members */
     unsigned left;        /* who has left by it, and has a link yet; 0: nobody */
     unsigned first_inbox; /* of the next turn */
     struct pinning_place place;

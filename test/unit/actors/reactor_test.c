@@ -81,13 +81,9 @@ static void on_completed(struct request *r, int rc)
     if (__atomic_load_n(&restless.goes_on, __ATOMIC_RELAXED)) reactor_post(restless.reactor, r);
 }
 
-static void open_node(struct node *n, unsigned rank, int fd, unsigned workers, bool yields)
+static void open_reactor(struct node *n, int fd, void (*repaired)(void *, uint32_t))
 {
-    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     const int fds[2] = {fd, fd};
-    CHECK_EQ(store_init(&n->store, &table, 1, 1, 2, rank), 0);
-    n->plan = (struct node_plan){
-        .technique = technique_of(LOCUS_STATIC), .store = &n->store, .config.workers = workers};
     const struct reactor_config c = {.plan = &n->plan,
                                      .fd = fds,
                                      .peer_timeout_s = 30,
@@ -95,8 +91,18 @@ static void open_node(struct node *n, unsigned rank, int fd, unsigned workers, b
                                      .yields = true,
                                      .completed = on_completed,
                                      .lost = on_lost,
+                                     .repaired = repaired,
                                      .context = n};
     CHECK_EQ(reactor_open(&c, &n->reactor), 0);
+}
+
+static void open_node(struct node *n, unsigned rank, int fd, unsigned workers, bool yields)
+{
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    CHECK_EQ(store_init(&n->store, &table, 1, 1, 2, rank), 0);
+    n->plan = (struct node_plan){
+        .technique = technique_of(LOCUS_STATIC), .store = &n->store, .config.workers = workers};
+    open_reactor(n, fd, NULL);
     for (unsigned w = 0; w < WORKERS; w++) {
         const struct operations_config o = {
             .worker = w, .reactor = &n->reactor, .shards = 1, .yields = yields};
@@ -153,6 +159,52 @@ static rlim_t allow_descriptors(rlim_t most)
     limit.rlim_cur = most;
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
     return before;
+}
+
+/* ---- members change ------------------------------------------------------------------------------- */
+
+static int joining; /* the socket to who comes back */
+
+/* Nothing is between. */
+static void joins_again(void *context, uint32_t view)
+{
+    struct node *n = context;
+    if (view == 1 && n->store.home.rank == 0)
+        reactor_see(n->reactor, (struct change){2, CHANGE_JOINS, 1}, joining);
+}
+
+/* The link to who has left is dropped, not the one to who comes. */
+TEST(reactor, node_joins_as_soon_as_one_of_its_rank_has_left)
+{
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    const locus_clock zero = 0, *const clock[1] = {&zero};
+    struct node node[2] = {0};
+    uint64_t node_keys = 0;
+    int fd[2], joins[2];
+    char frame;
+    connect_pair(fd);
+    connect_pair(joins);
+    joining = joins[1];
+    for (unsigned rank = 0; rank < 2; rank++) {
+        struct node *n = &node[rank];
+        const struct store_config store = {&table,          1, 1, 2, rank, .replicates = true,
+                                           .survives = true};
+        CHECK_EQ(store_open(&n->store, &store), 0);
+        n->plan = (struct node_plan){.technique = technique_of(LOCUS_RELOCATE),
+                                     .store = &n->store,
+                                     .config = {.workers = 1, .survives = 1},
+                                     .clock = clock,
+                                     .node_keys = &node_keys};
+        open_reactor(n, fd[rank], joins_again);
+        CHECK_EQ(reactor_start(n->reactor), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        reactor_see(node[i].reactor, (struct change){1, CHANGE_LEAVES, 1}, -1);
+    CHECK_EQ(recv(joins[0], &frame, 1, 0), 1); /* 0: it has ended */
+    close(joins[0]);
+    for (int i = 0; i < 2; i++) reactor_stop(node[i].reactor);
+    for (int i = 0; i < 2; i++) reactor_free(node[i].reactor);
+    for (int i = 0; i < 2; i++) store_fini(&node[i].store);
 }
 
 /* The store knows the shard of one that could not open, and the other shards wait for whom the
