@@ -27,9 +27,10 @@ struct uring {
     struct links links;
     struct link **link; /* [count] */
     unsigned count, capacity;
-    unsigned under_way; /* operations that the kernel has, or will have when submitted */
-    unsigned flags;     /* IORING_SETUP_* */
-    pid_t thread;       /* 0: not started */
+    uint64_t sent_before; /* bytes that links count of earlier ones, which are counted themselves */
+    unsigned under_way;   /* operations that the kernel has, or will have when submitted */
+    unsigned flags;       /* IORING_SETUP_* */
+    pid_t thread;         /* 0: not started */
     uint64_t tick_ns;
     unsigned rank;
     bool all_run; /* atomic */
@@ -192,6 +193,7 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
     if (!l) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
     for (unsigned i = 0; i < u->count; i++)
         if (u->link[i]->peer == peer) l->stats = u->link[i]->stats;
+    u->sent_before += l->stats.bytes_sent;
     *out = u->link[u->count++] = l;
     if (!u->thread) return 0;
     begin_link(u, l, u->links.now_ns);
@@ -429,7 +431,7 @@ uint64_t uring_bytes_sent(const struct uring *u)
 {
     struct link_stats sum = {0};
     for (unsigned i = 0; i < u->count; i++) link_add_stats(u->link[i], &sum);
-    return sum.bytes_sent;
+    return sum.bytes_sent - u->sent_before;
 }
 
 uint64_t uring_buffer_bytes(const struct uring *u)
