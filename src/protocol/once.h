@@ -33,8 +33,8 @@ struct once {
     /* [nodes][nodes] of what a node has written for another: ours; what others told; and how often
      * they have answered us. [rank][rank]: the count of all that are ours. */
     struct notes *of;
-    uint64_t *
-        said; /* [nodes][nodes] notes of ours that a node has heard of another; of itself: of all */
+    /* [nodes][nodes] notes of ours that a node has heard of another; of itself: of all */
+    uint64_t *said;
     uint32_t under_way; /* writes of ours */
 };
 
