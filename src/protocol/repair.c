@@ -163,7 +163,9 @@ static void find_orphan(struct shard *s, struct record *r)
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (!l.is_replica) return;
-    bool is_of_former_home = r->is_orphan && loss_home(s, ref) != row_ref_home(ref);
+    /* we may be the home from now on, and know who has it */
+    bool is_claimed = l.term >= loss_term(s->losses),
+         is_of_former_home = r->is_orphan && !is_claimed && loss_home(s, ref) != row_ref_home(ref);
     if (may_be_orphan(s, l.owner) || is_of_former_home)
         replica_is_orphaned(s, r, loss_home(s, ref));
     else

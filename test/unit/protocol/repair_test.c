@@ -435,6 +435,43 @@ TEST(repair, second_loss_is_repaired_as_the_first_and_the_last_node_goes_on_alon
     CHECK_EQ(world_run(w, 0, REQUEST_PULL, 3, 0), 1);
 }
 
+/* Until it is repaired, and no orphan has said anything. */
+static void lose_just_now(struct world *w, uint32_t view, unsigned lost)
+{
+    world_lose(w, lost);
+    for (unsigned n = 0; n < w->nodes; n++)
+        if (!w->is_lost[n]) begin(w, n, view, lost);
+    for (int i = 0; i < 3; i++) {
+        world_deliver_all(w);
+        for (unsigned n = 0; n < w->nodes; n++)
+            if (!w->is_lost[n]) shard_turn(&w->node[n].shard, w->now_ns);
+    }
+}
+
+/* Of keys of node 1, then 3, then 2: node 0 has the row, and says so to node 2, which has an orphan. */
+TEST(repair, orphan_at_the_home_to_be_learns_who_has_the_row)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 4);
+    bool was_its[WORLD_KEYS] = {false};
+    unsigned found = 0;
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        if (!is_home_of(w, 1, key)) continue;
+        world_run(w, 1, REQUEST_SET, key, 10);
+        for (unsigned n = 0; n < 4; n++) world_intend(w, n, 0, key, 0, 1000);
+    }
+    world_deliver_all(w);
+    lose_just_now(w, 1, 1);
+    for (locus_key key = 0; key < WORLD_KEYS; key++)
+        was_its[key] = world_is_replica(w, 2, key) && home_of(w, key) == 3 && owner_of(w, key) == 0;
+    lose_just_now(w, 2, 3);
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        if (!was_its[key] || home_of(w, key) != 2) continue;
+        CHECK_EQ(owner_of(w, key), 0);
+        found++;
+    }
+    CHECK(found > 0);
+}
+
 /* ---- bounds and quiesce ---- */
 
 TEST(repair, lost_node_holds_no_clock_up_and_an_orphan_does)
@@ -445,13 +482,7 @@ TEST(repair, lost_node_holds_no_clock_up_and_an_orphan_does)
     c->is_on = true;
     c->peer[0].updated = 5;
     c->peer[2] = (struct clock_peer){.updated = 5, .fresh = 5, .said = 5, .told = 5};
-    world_lose(w, 1);
-    begin(w, 0, 1, 1);
-    begin(w, 2, 1, 1);
-    for (int i = 0; i < 3; i++) {
-        world_deliver_all(w);
-        for (unsigned n = 0; n < 3; n += 2) shard_turn(&w->node[n].shard, w->now_ns);
-    }
+    lose_just_now(w, 1, 1);
     CHECK_EQ(w->node[0].shard.replicas->orphans, 1);
     CHECK_EQ(clocks_gate(c), 0);
     finish(w);
