@@ -60,12 +60,15 @@ static void let_newcomers_in(struct server *s)
     }
 }
 
-/* Soon it is not missing any more. */
-static bool waits_for_who_goes(const struct server *s)
+/* Soon it is not missing any more: but it waits for who joins, and that for the end of this barrier. */
+static bool waits_for_who_goes(struct server *s)
 {
-    bool goes = false;
-    for (unsigned i = 0; i < s->members.size; i++) goes |= s->members.member[i].is_going;
-    return goes && s->barrier_flags & MESSAGE_NEEDS_ALL && !s->goes_on;
+    unsigned goes = 0;
+    if (!(s->barrier_flags & MESSAGE_NEEDS_ALL) || s->goes_on) return false;
+    for (unsigned i = 0; i < s->members.size; i++)
+        if (s->members.member[i].is_going) goes = i;
+    if (goes) server_call_off(s, goes, "leaves");
+    return goes;
 }
 
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */

@@ -515,6 +515,35 @@ TEST(newcomer, becomes_a_member_between_collectives)
     nodes_check(n, 2, 0, "");
 }
 
+static void *leave_alone(void *argument)
+{
+    struct node *n = argument;
+    n->rc = rendezvous_leave(n->rendezvous, true);
+    rendezvous_free(n->rendezvous);
+    n->rendezvous = NULL;
+    return NULL;
+}
+
+/* A meeting that needs all waits for who leaves, who waits for the newcomer, who waits for the meeting. */
+TEST(newcomer, gives_way_where_all_are_needed_but_one_who_leaves)
+{
+    struct node n[4], other;
+    form_and_lose_last(n, 4);
+    join_in_part(n, 4, &other);
+    for (int rank = 0; rank < 2; rank++) node_start(&n[rank], save);
+    for (int rank = 0; rank < 2; rank++) await_arrival(&n[rank]);
+    node_start(&n[2], leave_alone);
+    node_expect_loss(&other, 3, "could not join: node 2 leaves");
+    node_leave(&other);
+    for (int rank = 0; rank < 3; rank++) node_expect_view(&n[rank], 2, 2, "has left");
+    say_repaired(n, 3, 2);
+    node_finish(&n[2]);
+    CHECK_EQ(n[2].rc, 0);
+    for (int rank = 0; rank < 2; rank++) node_finish(&n[rank]);
+    nodes_check(n, 2, 0, "");
+    nodes_leave(n, 2);
+}
+
 /* ---- nonsense ---- */
 
 /* Of one that joins no member hears, and it says nothing of meetings; a newcomer says nothing of others
