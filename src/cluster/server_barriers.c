@@ -32,7 +32,9 @@ static void miss_who_is_away(const struct server *s, struct word *answer)
     const struct member *m = s->members.member;
     if (!(s->barrier_flags & MESSAGE_NEEDS_ALL) || s->absent + s->leaving == 0) return;
     while (!m->is_absent && !m->is_leaving && !m->is_newcomer) m++;
-    if (m->is_newcomer) missed.rc = -EAGAIN;
+    /* who has closed all workers may be about to leave */
+    if (m->is_newcomer || (s->survives && m->is_absent && m > s->members.member))
+        missed.rc = -EAGAIN;
     snprintf(missed.text, sizeof missed.text, "node %u takes no part in %s: %s",
              (unsigned)(m - s->members.member), s->barrier_name,
              m->is_newcomer ? "it has joined this job, and met the others in no locus_meet yet"

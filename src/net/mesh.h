@@ -2,9 +2,10 @@
  * mesh.h - the data connections of a node: one for each shard to every other node, made when the
  * cluster forms; and those to a node that joins it later, to which all others connect.
  *
- * Each node listens on one port. Of two nodes one connects and says hello; the other checks that the connection belongs here, and answers. If the cluster has a secret, both
- * prove that they know it. Other connections (a port scanner, a node of an earlier cluster, a peer
- * that says nothing) delay nothing; a peer whose proof is wrong is named on stderr.
+ * Each node listens on one port. Of two nodes one connects and says hello; the other checks that the
+ * connection belongs here, and answers. If the cluster has a secret, both prove that they know it.
+ * Other connections (a port scanner, a node of an earlier cluster, a peer that says nothing) delay
+ * nothing; a peer whose proof is wrong is named on stderr.
  *
  * Callers   the thread that opens a node, or one that connects it with another that joins; nodes of
  *           one process share nothing

@@ -218,6 +218,41 @@ TEST(view, loss_while_another_leaves_ends_all)
 
 /* ---- meetings ---- */
 
+static void *meet_all(void *argument)
+{
+    const struct meeting meeting = {.name = "locus_checkpoint", .needs_all = true};
+    struct node *n = argument;
+    struct word answer = {.rc = 0};
+    n->rc = rendezvous_agree(n->rendezvous, &meeting, &answer);
+    snprintf(n->error, sizeof n->error, "%s", n->rc ? answer.text : "");
+    return NULL;
+}
+
+/* Who has closed all workers may be about to leave: so the others try again. Rank 0 never does. */
+TEST(view, meeting_of_all_may_succeed_later_without_one_that_is_absent_and_then_leaves)
+{
+    struct node n[3];
+    nodes_form_surviving(n, 3);
+    nodes_meet(n, 3);
+    rendezvous_absent(n[0].rendezvous);
+    nodes_start_but(n, 3, 0, meet_all);
+    nodes_finish_but(n, 3, 0);
+    nodes_check(n + 1, 2, -EINVAL, "node 0 takes no part in locus_checkpoint: all of its workers");
+    CHECK_EQ(rendezvous_present(n[0].rendezvous), 0);
+    rendezvous_absent(n[2].rendezvous);
+    nodes_meet(n, 2); /* by when it is known */
+    nodes_do(n, 2, meet_all);
+    nodes_check(n, 2, -EAGAIN, "node 2 takes no part in locus_checkpoint: all of its workers");
+    node_start(&n[2], leave_alone);
+    expect_leave(n, 3, 1, 2);
+    nodes_start_but(n, 2, -1, meet_all);
+    say_repaired(n, 3, -1, 1);
+    node_finish(&n[2]);
+    nodes_finish(n, 2);
+    nodes_check(n, 2, 0, "");
+    nodes_leave(n, 2);
+}
+
 static void peer_arrives(int fd, const char *name, unsigned flags, const struct word *w)
 {
     struct message *m = message_new(MESSAGE_BARRIER);
