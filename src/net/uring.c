@@ -36,6 +36,7 @@ struct uring {
     int wake_fd;
     bool wake_is_read; /* a read of wake_fd is under way */
     uint64_t wakes;
+    uint64_t counted_again; /* bytes sent by links, and counted by later ones to the same peer, too */
 };
 
 /* ---- opening the ring ------------------------------------------------------------------------ */
@@ -192,6 +193,7 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
     if (!l) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
     for (unsigned i = 0; i < u->count; i++)
         if (u->link[i]->peer == peer) l->stats = u->link[i]->stats;
+    u->counted_again += l->stats.bytes_sent;
     *out = u->link[u->count++] = l;
     if (!u->thread) return 0;
     begin_link(u, l, u->links.now_ns);
@@ -429,7 +431,7 @@ uint64_t uring_bytes_sent(const struct uring *u)
 {
     struct link_stats sum = {0};
     for (unsigned i = 0; i < u->count; i++) link_add_stats(u->link[i], &sum);
-    return sum.bytes_sent;
+    return sum.bytes_sent - u->counted_again;
 }
 
 uint64_t uring_buffer_bytes(const struct uring *u)

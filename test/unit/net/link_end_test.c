@@ -428,6 +428,7 @@ LINK_TEST(another_link_to_a_peer_takes_the_place_of_one_that_was_dropped)
         end_start(&e[1]);
         CHECK_EQ(uring_add_link(e[0].uring, PEER, fd[0], &e[0].link), 0);
         CHECK_EQ(stats_of(&e[0]).bytes_sent, sent);
+        CHECK_EQ(uring_bytes_sent(e[0].uring), sent);
     }
     CHECK_EQ(e[0].failures, 0);
     ends_close(e);
