@@ -36,7 +36,7 @@ struct uring {
     int wake_fd;
     bool wake_is_read; /* a read of wake_fd is under way */
     uint64_t wakes;
-    uint64_t counted_again; /* bytes sent by links, and counted by later ones to the same peer, too */
+    uint64_t counted_again; /* bytes that links sent, and that later ones to the peer count, too */
 };
 
 /* ---- opening the ring ------------------------------------------------------------------------ */
