@@ -632,7 +632,7 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  * in all collectives; until then the others do not wait for it. Without such nodes it is a sum.
  *   -EINVAL  of any other collective: this node has joined, and not yet met the others here
  *   -EAGAIN  of locus_checkpoint() and locus_restore(), which need all nodes: another one has joined,
- *            and not yet met them: later */
+ *            and not yet met them; or it has closed all its workers, and may leave: later */
 LOCUS_API int locus_meet(locus_worker *, double *values, size_t n);
 
 /*

@@ -95,8 +95,6 @@ void fail_removes(const char *path)
     atomic_store(&is_unfinished, true);
 }
 
-/* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and
- * peers see closed links. */
 static volatile sig_atomic_t ends_by;
 
 void fail_ends_by(int signal)
@@ -104,6 +102,8 @@ void fail_ends_by(int signal)
     ends_by = signal;
 }
 
+/* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and
+ * peers see closed links. */
 static _Noreturn void give_up(int status, const char *sentence, bool is_lost)
 {
     if (is_lost && ends_by) raise(ends_by);

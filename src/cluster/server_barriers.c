@@ -32,7 +32,9 @@ static void miss_who_is_away(const struct server *s, struct word *answer)
     const struct member *m = s->members.member;
     if (!(s->barrier_flags & MESSAGE_NEEDS_ALL) || s->absent + s->leaving == 0) return;
     while (!m->is_absent && !m->is_leaving && !m->is_newcomer) m++;
-    if (m->is_newcomer) missed.rc = -EAGAIN;
+    /* who has closed all workers may be about to leave */
+    if (m->is_newcomer || (s->survives && m->is_absent && m > s->members.member))
+        missed.rc = -EAGAIN;
     snprintf(missed.text, sizeof missed.text, "node %u takes no part in %s: %s",
              (unsigned)(m - s->members.member), s->barrier_name,
              m->is_newcomer ? "it has joined this job, and met the others in no locus_meet yet"
@@ -60,12 +62,15 @@ static void let_newcomers_in(struct server *s)
     }
 }
 
-/* Soon it is not missing any more. */
-static bool waits_for_who_goes(const struct server *s)
+/* Soon it is not missing any more: but it waits for who joins, and that for the end of this barrier. */
+static bool waits_for_who_goes(struct server *s)
 {
-    bool goes = false;
-    for (unsigned i = 0; i < s->members.size; i++) goes |= s->members.member[i].is_going;
-    return goes && s->barrier_flags & MESSAGE_NEEDS_ALL && !s->goes_on;
+    unsigned goes = 0;
+    if (!(s->barrier_flags & MESSAGE_NEEDS_ALL) || s->goes_on) return false;
+    for (unsigned i = 0; i < s->members.size; i++)
+        if (s->members.member[i].is_going) goes = i;
+    if (goes) server_call_off(s, goes, "leaves");
+    return goes;
 }
 
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */

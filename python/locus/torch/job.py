@@ -50,7 +50,9 @@ class Job:
         of all collectives, and is let in with the rates and counts of steps that process 0's optimizers have. None: all
         others have left before."""
         news = [each for optimizer in self.optimizers for each in optimizer.news()]
-        said = np.array([1.0, *values, *news]) * (self.rank == 0)
+        said = np.array([1.0, *values, *news])
+        if self.rank != 0:
+            said[:] = 0.0  # also where it is no number, or without an end
         met: List[float] = self.worker.meet(said).tolist()
         if met[0] == 0:
             return None

@@ -429,27 +429,17 @@ TEST(newcomer, is_let_in_alone_when_all_others_are_away)
     nodes_check(n, 2, 0, "");
 }
 
-static void *save(void *argument)
-{
-    struct node *n = argument;
-    const struct meeting meeting = {.name = "locus_checkpoint", .needs_all = true};
-    struct word nothing = {.rc = 0};
-    n->rc = rendezvous_agree(n->rendezvous, &meeting, &nothing);
-    snprintf(n->error, sizeof n->error, "%s", n->rc ? nothing.text : "");
-    return NULL;
-}
-
 TEST(newcomer, is_missed_where_all_are_needed)
 {
     struct node n[3];
     form_and_lose_last(n, 3);
-    nodes_do(n, 2, save);
+    nodes_do(n, 2, node_save);
     nodes_check(n, 2, 0, "");
     come_back(n, 3, 2, 2);
-    nodes_do(n, 2, save);
+    nodes_do(n, 2, node_save);
     nodes_check(n, 2, -EAGAIN, "node 2 takes no part in locus_checkpoint: it has joined this job");
     let_in(n, 2, 3);
-    nodes_do(n, 3, save);
+    nodes_do(n, 3, node_save);
     nodes_check(n, 3, 0, "");
     nodes_leave(n, 3);
 }
@@ -500,10 +490,10 @@ TEST(newcomer, becomes_a_member_between_collectives)
     join_in_part(n, 3, &other);
     rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_connected(other.rendezvous, other.cluster.id, "");
-    node_start(&n[1], save);
+    node_start(&n[1], node_save);
     await_arrival(&n[1]);
     rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
-    save(&n[0]);
+    node_save(&n[0]);
     node_finish(&n[1]);
     nodes_check(n, 2, 0, "");
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 4, 2, "has joined");
@@ -513,6 +503,26 @@ TEST(newcomer, becomes_a_member_between_collectives)
     node_leave(&other);
     nodes_finish(n, 2);
     nodes_check(n, 2, 0, "");
+}
+
+/* A meeting that needs all waits for who leaves, who waits for the newcomer, who waits for the meeting. */
+TEST(newcomer, gives_way_where_all_are_needed_but_one_who_leaves)
+{
+    struct node n[4], other;
+    form_and_lose_last(n, 4);
+    join_in_part(n, 4, &other);
+    for (int rank = 0; rank < 2; rank++) node_start(&n[rank], node_save);
+    for (int rank = 0; rank < 2; rank++) await_arrival(&n[rank]);
+    node_start(&n[2], node_leave_alone);
+    node_expect_loss(&other, 3, "could not join: node 2 leaves");
+    node_leave(&other);
+    for (int rank = 0; rank < 3; rank++) node_expect_view(&n[rank], 2, 2, "has left");
+    say_repaired(n, 3, 2);
+    node_finish(&n[2]);
+    CHECK_EQ(n[2].rc, 0);
+    for (int rank = 0; rank < 2; rank++) node_finish(&n[rank]);
+    nodes_check(n, 2, 0, "");
+    nodes_leave(n, 2);
 }
 
 /* ---- nonsense ---- */

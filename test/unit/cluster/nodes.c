@@ -96,13 +96,31 @@ void *node_meet(void *argument)
     return note_result(n, nodes_barrier(n->rendezvous, n->barrier, false));
 }
 
-void *node_leave(void *argument)
+void *node_save(void *argument)
 {
+    static const struct meeting of_all = {.name = "locus_checkpoint", .needs_all = true};
     struct node *n = argument;
-    note_result(n, rendezvous_leave(n->rendezvous, false));
+    struct word nothing = {.rc = 0};
+    note_result(n, rendezvous_agree(n->rendezvous, &of_all, &nothing));
+    return NULL;
+}
+
+static void *leave(struct node *n, bool alone)
+{
+    note_result(n, rendezvous_leave(n->rendezvous, alone));
     rendezvous_free(n->rendezvous);
     n->rendezvous = NULL;
     return NULL;
+}
+
+void *node_leave(void *argument)
+{
+    return leave(argument, false);
+}
+
+void *node_leave_alone(void *argument)
+{
+    return leave(argument, true);
 }
 
 void node_start(struct node *n, void *(*call)(void *))

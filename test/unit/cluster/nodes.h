@@ -53,7 +53,9 @@ void nodes_init(struct node *, int size, const char *address);
  * rendezvous. */
 void *node_join(void *);
 void *node_meet(void *);
+void *node_save(void *); /* meets, where all are needed */
 void *node_leave(void *);
+void *node_leave_alone(void *);
 /* The same on a thread of the node's own. */
 void node_start(struct node *, void *(*call)(void *));
 void node_finish(struct node *);

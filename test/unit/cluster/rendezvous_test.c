@@ -129,27 +129,17 @@ TEST(rendezvous, barrier_that_failed_keeps_nobody_out)
     nodes_leave(n, 3);
 }
 
-static void *meet_all(void *argument)
-{
-    const struct meeting meeting = {.name = "checkpoint", .needs_all = true};
-    struct node *n = argument;
-    struct word answer = {.rc = 0};
-    n->rc = rendezvous_agree(n->rendezvous, &meeting, &answer);
-    snprintf(n->error, sizeof n->error, "%s", n->rc ? locus_error() : "");
-    return NULL;
-}
-
 TEST(rendezvous, absent_node_is_missed_where_all_are_needed)
 {
     struct node n[3];
     nodes_form(n, 3);
     rendezvous_absent(n[2].rendezvous);
     nodes_meet(n, 2); /* by when it is known */
-    nodes_do(n, 2, meet_all);
+    nodes_do(n, 2, node_save);
     nodes_check(n, 2, -EINVAL,
-                "node 2 takes no part in checkpoint: all of its workers have closed");
+                "node 2 takes no part in locus_checkpoint: all of its workers have closed");
     CHECK_EQ(rendezvous_present(n[2].rendezvous), 0);
-    nodes_do(n, 3, meet_all);
+    nodes_do(n, 3, node_save);
     nodes_check(n, 3, 0, "");
     nodes_leave(n, 3);
 }

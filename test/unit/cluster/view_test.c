@@ -97,15 +97,6 @@ TEST(view, failure_is_reported_after_another_one_was_survived)
 
 /* ---- one leaves, and the others go on ---- */
 
-static void *leave_alone(void *argument)
-{
-    struct node *n = argument;
-    n->rc = rendezvous_leave(n->rendezvous, true);
-    rendezvous_free(n->rendezvous);
-    n->rendezvous = NULL;
-    return NULL;
-}
-
 static void expect_leave(struct node *n, int size, unsigned view, unsigned leaver)
 {
     for (int rank = 0; rank < size; rank++)
@@ -119,9 +110,9 @@ TEST(view, members_leave_one_after_the_other_while_the_others_meet)
     nodes_form_surviving(n, 4);
     nodes_meet(n, 4);
     rendezvous_absent(n[2].rendezvous);
-    node_start(&n[2], leave_alone);
+    node_start(&n[2], node_leave_alone);
     expect_leave(n, 4, 1, 2);
-    node_start(&n[1], leave_alone);
+    node_start(&n[1], node_leave_alone);
     for (int rank = 0; rank < 4; rank += 3) node_start(&n[rank], node_meet);
     for (int rank = 0; rank < 4; rank += 3) node_finish(&n[rank]);
     nodes_check(&n[3], 1, 0, "");
@@ -152,7 +143,7 @@ TEST(view, member_that_is_lost_while_it_leaves_is_lost_to_the_others)
     nodes_form_surviving(n, 3);
     nodes_meet(n, 3);
     rendezvous_absent(n[2].rendezvous);
-    node_start(&n[2], leave_alone);
+    node_start(&n[2], node_leave_alone);
     expect_leave(n, 3, 1, 2);
     rendezvous_repaired(n[0].rendezvous, 1);
     rendezvous_report_lost(n[1].rendezvous, 2, "went mad");
@@ -217,6 +208,31 @@ TEST(view, loss_while_another_leaves_ends_all)
 }
 
 /* ---- meetings ---- */
+
+/* Who has closed all workers may be about to leave: so the others try again. Rank 0 never does. */
+TEST(view, meeting_of_all_may_succeed_later_without_one_that_is_absent_and_then_leaves)
+{
+    struct node n[3];
+    nodes_form_surviving(n, 3);
+    nodes_meet(n, 3);
+    rendezvous_absent(n[0].rendezvous);
+    nodes_start_but(n, 3, 0, node_save);
+    nodes_finish_but(n, 3, 0);
+    nodes_check(n + 1, 2, -EINVAL, "node 0 takes no part in locus_checkpoint: all of its workers");
+    CHECK_EQ(rendezvous_present(n[0].rendezvous), 0);
+    rendezvous_absent(n[2].rendezvous);
+    nodes_meet(n, 2); /* by when it is known */
+    nodes_do(n, 2, node_save);
+    nodes_check(n, 2, -EAGAIN, "node 2 takes no part in locus_checkpoint: all of its workers");
+    node_start(&n[2], node_leave_alone);
+    expect_leave(n, 3, 1, 2);
+    nodes_start_but(n, 2, -1, node_save);
+    say_repaired(n, 3, -1, 1);
+    node_finish(&n[2]);
+    nodes_finish(n, 2);
+    nodes_check(n, 2, 0, "");
+    nodes_leave(n, 2);
+}
 
 static void peer_arrives(int fd, const char *name, unsigned flags, const struct word *w)
 {
