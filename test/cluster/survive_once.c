@@ -107,7 +107,8 @@ static void body(struct seat *s)
     for (locus_key key = 0; key < KEYS; key += 3)
         if (s->rank == 0 && s->id == 0) CHECK_EQ(locus_localize(s->worker, &key, 1), 0);
     seat_barrier(s);
-    size_t count = s->rank == LOST ? 0 : locus_owned(s->node, 0, owned, KEYS);
+    bool notes = s->rank != LOST && s->id == 0;
+    size_t count = notes ? locus_owned(s->node, 0, owned, KEYS) : 0;
     for (size_t i = 0; i < count; i++) b->is_safe[owned[i]] = owned[i] % 3 == 0;
     seat_barrier(s);
     for (int step = 0; step < STEPS_MAX; step++) {

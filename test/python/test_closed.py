@@ -18,22 +18,23 @@ DRAWN = object()
 KEYS, ROWS = np.array([1, 2]), np.ones((2, 4), np.float32)
 # What each takes; a method that is not here fails the test.
 ARGUMENTS = {
-    "Node": {"worker": (), "length": (1,), "set_rate": ("a", 0.1), "set_steps": ("a", 1), "owned": (), "stats": (), "histogram": ("hops",),
+    "Node": {"worker": (), "length": (1,), "set_rate": ("a", 0.1), "set_steps": ("a", 1), "owned": (), "stats": (), "losses": (),
+             "histogram": ("hops",),
              "report_value": ("loss", 0.5), "distribution": ("a",)},
     "Worker": {"pull": (KEYS,), "push": (KEYS, ROWS), "set": (KEYS, ROWS), "pull_state": (KEYS,),
                "set_state": (KEYS, ROWS), "pull_async": (KEYS,), "push_async": (KEYS, ROWS), "set_async": (KEYS, ROWS),
                "pull_local": (1,), "wait_all": (), "intent": (KEYS, 0, 9), "unintend": (KEYS,), "advance_clock": (),
                "clock": None, "localize": (KEYS,), "localize_async": (KEYS,), "loader": (),
                "prepare_sample": (DRAWN, 3, 0, 9), "barrier": (), "quiesce": (), "bound": (1,), "use_threads": (2,),
-               "checkpoint": ("/nowhere",), "restore": ("/nowhere",), "sum": ([1.0],)},
+               "checkpoint": ("/nowhere",), "restore": ("/nowhere",), "sum": ([1.0],), "meet": ([1.0],)},
     "Loader": {"intent": (KEYS, 0, 9), "prepare_sample": (DRAWN, 3, 0, 9)},
     "Sample": {"pull": (), "keys": ()},
-    "Job": {"barrier": (), "quiesce": (), "checkpoint": ("/nowhere",), "restore": ("/nowhere",), "stats": (),
+    "Job": {"barrier": (), "quiesce": (), "meet": (1.0,), "checkpoint": ("/nowhere",), "restore": ("/nowhere",), "stats": (),
             "export": ("/tmp",)},
     "Embedding": {"forward": None, "weight_of": None, "set_weight": None},
     "Distribution": {}, "Ticket": {},
 }
-HARMLESS = {"close", "free", "finish", "done", "wait"}  # again: does nothing, or says what was
+HARMLESS = {"close", "leave", "free", "finish", "done", "wait"}  # again: does nothing, or says what was
 
 
 class Objects:
