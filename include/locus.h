@@ -710,7 +710,8 @@ struct locus_losses {
     int last;                    /* the node of the last change; -1: none */
     double last_at_s;            /* when that began here, in seconds since 1970 */
     double last_s;               /* how long the repair took, until the rows here were saved anew */
-    /* rows of lost nodes that have their home here now: the sums over nodes are all such rows */
+    /* rows of nodes that were lost or have left, whose home is here now: the sums over nodes are all
+     * such rows; of those that have left all are as they were */
     uint64_t rows_from_replicas, rows_from_saves, rows_zero;
     uint64_t saves, saved_bytes; /* of rows, from here to other nodes */
     /* how old saves become until newer ones replace them: of rows here; of the node lost last */

@@ -10,8 +10,8 @@
  *              program failed: at once
  *     RUNNING ------------------------------------> KILLING --- none is left ---> its status
  *        |   \                                        ^  |
- *        |    SIGNAL_END, SIGTERM,                    |  after KILL_TIMEOUT_S some cannot be
- *        |    or the program is done                  |  killed: the same
+ *        |    SIGNAL_END, SIGTERM, SIGNAL_OVER when   |  after KILL_TIMEOUT_S some cannot be
+ *        |    it is stopped, or the program is done   |  killed: the same
  *        +-----------------------------> ENDING ------+
  *                                           |   the grace is over, a second SIGTERM, or SIGNAL_NOW
  *                                           +--- none is left ---> the program's status
@@ -118,9 +118,9 @@ static bool reap(struct keeper *k)
 static void heed_signals(struct keeper *k)
 {
     for (int signal; (signal = signals_next());) {
-        if (signal == SIGCHLD) continue;
+        if (signal == SIGCHLD || (signal == SIGNAL_OVER && !is_stopped(k->program))) continue;
         begin_ending(k);
-        if (signal == SIGNAL_END) continue;
+        if (signal == SIGNAL_END || signal == SIGNAL_OVER) continue;
         if (k->stage == ENDING && (k->is_asked || signal == SIGNAL_NOW)) begin_killing(k);
         k->is_asked = true;
     }

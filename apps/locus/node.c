@@ -147,6 +147,11 @@ void node_end(struct node *n)
     n->is_asked = true;
 }
 
+void node_end_stopped(const struct node *n)
+{
+    if (n->pid) kill(n->pid, SIGNAL_OVER);
+}
+
 void node_kill(struct node *n)
 {
     if (n->pid) kill(n->pid, SIGKILL);

@@ -39,6 +39,8 @@ int node_start(struct node *, const struct node_manner *, int input);
 
 /* Asks it to end, now or once more: at the second time its keeper kills at once. */
 void node_end(struct node *);
+/* The others have ended well: if it is stopped, it is lost, and ends. */
+void node_end_stopped(const struct node *);
 /* Does not ask. What the keeper leaves falls to this process. */
 void node_kill(struct node *);
 void node_fini(struct node *);

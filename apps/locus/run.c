@@ -32,6 +32,7 @@ static const double KEEPERS_S = 7; /* beyond the grace, for keepers to end: then
 static const double KILL_AGAIN_S = 1;
 static const double SETTLE_S = 0.05;   /* from look to look for a failure that is the cause */
 static const double ASKED_AGAIN_S = 2; /* then a signal but Ctrl-C is a new request */
+static const double OVER_S = 10; /* behind rank 0 all others that are there have ended */
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
 /* Before a restart. It doubles from one to the next, unless a run has lasted longer than the
  * longest of them. */
@@ -62,6 +63,7 @@ struct run {
     bool is_ending, has_lost_output, was_asked; /* by a signal, to end */
     double asked_s;                             /* when a signal last asked us to end */
     double kill_s;                              /* when to kill keepers */
+    double over_s;                              /* when all should have ended; 0: not known */
     unsigned kills, looks;
 };
 
@@ -331,6 +333,7 @@ static void note_end(struct run *r, struct node *n, int wait_status)
                                         : STATUS_SIGNAL + WTERMSIG(wait_status);
     n->pid = 0;
     r->living--;
+    if (r->survives && n->rank == 0 && status == 0) r->over_s = clock_s() + OVER_S;
     if (status && !r->is_ending) n->status = status;
     if (status && !r->is_ending) note_failure(r, n, status);
 }
@@ -421,9 +424,23 @@ static void heed_restarts(struct run *r)
         if (r->node[i].again_s > 0 && clock_s() >= r->node[i].again_s) start_again(r, &r->node[i]);
 }
 
+/* One that is stopped was lost to the others, which have ended without it. */
+static void heed_over(struct run *r)
+{
+    if (r->over_s == 0 || clock_s() < r->over_s || r->is_ending) return;
+    r->over_s = 0;
+    for (unsigned i = 1, told = 0; i < r->nodes; i++) {
+        if (r->node[i].pid && told++ == 0)
+            say("node 0 ended %.0f s ago; node %u%s on", OVER_S, i,
+                r->living > 1 ? " and others run" : " runs");
+        node_end_stopped(&r->node[i]);
+    }
+}
+
 static void heed_time(struct run *r)
 {
     double now_s = clock_s();
+    heed_over(r);
     if (r->failed && now_s >= r->settle_s) {
         r->settle_s = now_s + SETTLE_S;
         if (++r->looks == SETTLE_LOOKS) settle(r);
@@ -441,6 +458,7 @@ static int timeout_ms(const struct run *r, double timeout_s)
 {
     double until_s = clock_s() + timeout_s;
     if (r->is_ending && r->kill_s < until_s) until_s = r->kill_s;
+    if (r->over_s > 0 && !r->is_ending && r->over_s < until_s) until_s = r->over_s;
     if (r->failed && !r->is_ending && r->settle_s < until_s) until_s = r->settle_s;
     for (unsigned i = 1; i < r->nodes; i++)
         if (r->node[i].again_s > 0 && r->node[i].again_s < until_s) until_s = r->node[i].again_s;
@@ -539,7 +557,7 @@ static int restart(struct run *r)
     r->failed = NULL;
     r->is_ending = false;
     r->kills = r->looks = 0;
-    r->kill_s = 0;
+    r->kill_s = r->over_s = 0;
     if (!pause_before_restart(r)) return r->status;
     int rc = make_secret(r); /* nobody of the run before joins */
     if (rc) return rc;

@@ -9,7 +9,7 @@
 static const int told[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
 static int ends[2] = {-1, -1};
 static volatile sig_atomic_t end_is_wanted;
-static const int asked[] = {SIGNAL_END, SIGNAL_NOW};
+static const int asked[] = {SIGNAL_END, SIGNAL_NOW, SIGNAL_OVER};
 enum { ASKED = sizeof asked / sizeof *asked };
 static struct sigaction before[ASKED]; /* what this process was started with */
 
@@ -17,7 +17,7 @@ static void on_signal(int signal)
 {
     int saved = errno;
     unsigned char byte = (unsigned char)signal;
-    if (signal != SIGPIPE && signal != SIGCHLD) end_is_wanted = 1;
+    if (signal != SIGPIPE && signal != SIGCHLD && signal != SIGNAL_OVER) end_is_wanted = 1;
     /* A full pipe has enough to say; a lost SIGCHLD does not matter, because all children are
      * looked at then. */
     if (signal != SIGPIPE && write(ends[1], &byte, 1) < 0) errno = saved;

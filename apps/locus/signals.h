@@ -16,8 +16,9 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* The launcher to a keeper: end the node; now. The kernel says the former when the launcher dies. */
-enum { SIGNAL_END = SIGUSR1, SIGNAL_NOW = SIGUSR2 };
+/* The launcher to a keeper: end the node; now; if it is stopped. The kernel says the first when the
+ * launcher dies. */
+enum { SIGNAL_END = SIGUSR1, SIGNAL_NOW = SIGUSR2, SIGNAL_OVER = SIGURG };
 
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGCHLD are told by the pipe, whose end to poll it
  * returns, or -1 with errno. SIGPIPE is nothing any more: writing returns EPIPE. A blocked write()

@@ -61,7 +61,7 @@ enum figure_shown {
     F(ONLY, asked_again, NULL, FIGURE_SAVES, "locus_repeated_requests_total", NULL, \
       "Requests and syncs that went down with a lost node, and were sent again.") \
     F(ONLY, rows_from_replicas, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"replica\"", \
-      "Rows of lost nodes that have their home here now, by what they go on with.") \
+      "Rows of nodes that were lost or have left, whose home is here now, by what they go on with.") \
     F(ONLY, rows_from_saves, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"save\"", NULL) \
     F(ONLY, rows_lost, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"zeros\"", NULL) \
     /* for them (../protocol/saves.h) */ \

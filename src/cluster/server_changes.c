@@ -161,8 +161,29 @@ static void survive(struct server *s, unsigned rank, const char *reason)
     server_goes_on_without(s);
 }
 
+/* Why the loss of a node that is not rank 0 ends the job all the same; "" where it always does. */
+static void say_why(const struct server *s, unsigned rank, char *text, size_t room)
+{
+    static const char *const name[] = {
+        [CHANGE_LOST] = "loss", [CHANGE_LEAVES] = "leaving", [CHANGE_JOINS] = "joining"};
+    const struct change *last = &s->members.change[s->members.changes - 1];
+    text[0] = '\0';
+    if (rank == 0 || !s->survives) return;
+    if (!s->is_open)
+        snprintf(text, room, ", before all nodes had opened");
+    else if (s->repairing > 0)
+        snprintf(text, room, ", before the others were done with the %s of node %u",
+                 name[last->kind], last->node);
+    else if (s->leaving > 0)
+        snprintf(text, room, ", after others had begun to close");
+    else
+        snprintf(text, room, ", after %u changes of nodes, with which no more can be survived",
+                 s->members.changes);
+}
+
 void server_lose(struct server *s, unsigned rank, const char *reason)
 {
+    char why[128], whole[MESSAGE_TEXT_MAX];
     admission_lose(&s->admission, rank, reason);
     if (!is_running(s) || s->members.member[rank].is_lost) return;
     if (rank != 0 && (server_may_change(s) || rank == s->leaver)) {
@@ -170,7 +191,9 @@ void server_lose(struct server *s, unsigned rank, const char *reason)
         return;
     }
     s->state = LOST;
-    members_send_some(&s->members, NULL, lost_message(rank, reason));
+    say_why(s, rank, why, sizeof why);
+    snprintf(whole, sizeof whole, "%.300s%s", reason, why);
+    members_send_some(&s->members, NULL, lost_message(rank, whole));
     /* The lost node may be stopped: it finds the message when it runs again; the server does not
      * wait for that. */
     s->members.member[rank].channel = NULL;

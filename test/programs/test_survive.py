@@ -65,6 +65,16 @@ class Programs(support.TestCase):
         self.assertEqual([job.out.count(f"run {rank}\n") for rank in (0, 1)], [1, 3])
         self.assertEqual(job.left(HANG_S), 0)
 
+    def test_stopped_node_is_ended_when_the_others_have_ended(self):
+        job = self.start(f"cd {self.folder()} && {RUN} -n 3 -- sh -c 'test $LOCUS_RANK = 0 || "
+                         "{ touch at$LOCUS_RANK; test $LOCUS_RANK = 2 || kill -STOP $$; }; until test -e at1 -a -e at2; do sleep 0.1; done'")
+        self.assertEqual(job.wait(), 0, job)
+        self.assertEqual(job.err.splitlines(), [f"locus run: {line}" for line in (
+            "node 0 ended 10 s ago; node 1 runs on", "node 1 was stopped, and did not answer the others",
+            "node 1 was ended by signal 15, Terminated (status 143); the others go on",
+            "node 1 was lost, and the others have ended without it")])
+        self.assertEqual(job.left(HANG_S), 0)
+
     def test_loss_of_rank_0_starts_all_again(self):
         job = self.start(f"{RUN} -n 2 --restarts 2 -- sh -c 'echo run $LOCUS_RANK; "
                          "test $LOCUS_RANK != 0 || exit ${LOCUS_RESTART:-9}; sleep 60'")

@@ -27,10 +27,10 @@ static void expect_views(struct node *n, int size, unsigned view, unsigned gone)
         if (n[rank].rendezvous) node_expect_view(&n[rank], view, gone, ENDED);
 }
 
-static void expect_losses(struct node *n, int size, int lost)
+static void expect_losses(struct node *n, int size, int lost, const char *reason)
 {
     for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) node_expect_loss(&n[rank], lost, ENDED);
+        if (n[rank].rendezvous) node_expect_loss(&n[rank], lost, reason);
     for (int rank = size - 1; rank >= 0; rank--)
         if (n[rank].rendezvous) node_leave(&n[rank]);
 }
@@ -165,7 +165,7 @@ TEST(view, loss_before_the_first_barrier_ends_all)
     struct node n[3];
     nodes_form_surviving(n, 3);
     lose(&n[2]);
-    expect_losses(n, 3, 2);
+    expect_losses(n, 3, 2, ENDED ", before all nodes had opened");
 }
 
 TEST(view, loss_of_rank_0_ends_all)
@@ -174,7 +174,7 @@ TEST(view, loss_of_rank_0_ends_all)
     nodes_form_surviving(n, 3);
     nodes_meet(n, 3);
     lose(&n[0]);
-    expect_losses(n, 3, 0);
+    expect_losses(n, 3, 0, ENDED);
 }
 
 TEST(view, loss_of_another_before_all_are_repaired_ends_all)
@@ -187,7 +187,7 @@ TEST(view, loss_of_another_before_all_are_repaired_ends_all)
     say_repaired(n, 4, 1, 1);
     do_together(n, 4, node_meet);
     lose(&n[2]);
-    expect_losses(n, 4, 2);
+    expect_losses(n, 4, 2, ENDED ", before the others were done with the loss of node 3");
 }
 
 TEST(view, loss_while_another_leaves_ends_all)
@@ -203,7 +203,7 @@ TEST(view, loss_while_another_leaves_ends_all)
     lose(&n[2]);
     node_finish(&n[1]);
     nodes_check(&n[1], 1, -ECONNRESET, "node 2 ");
-    node_expect_loss(&n[0], 2, ENDED);
+    node_expect_loss(&n[0], 2, ENDED ", after others had begun to close");
     node_leave(&n[0]);
 }
 
