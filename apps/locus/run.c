@@ -32,7 +32,7 @@ static const double KEEPERS_S = 7; /* beyond the grace, for keepers to end: then
 static const double KILL_AGAIN_S = 1;
 static const double SETTLE_S = 0.05;   /* from look to look for a failure that is the cause */
 static const double ASKED_AGAIN_S = 2; /* then a signal but Ctrl-C is a new request */
-static const double OVER_S = 10; /* behind rank 0 all others that are there have ended */
+static const double OVER_S = 10;       /* behind rank 0 all others that are there have ended */
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
 /* Before a restart. It doubles from one to the next, unless a run has lasted longer than the
  * longest of them. */

@@ -260,7 +260,8 @@ static void begin_repair(struct reactor *r)
     if (!__atomic_load_n(&r->shared.has_change, __ATOMIC_ACQUIRE)) return;
     const struct change change = r->change = r->shared.change;
     struct link *new = NULL;
-    if (!r->saw_loss && change.kind == CHANGE_LOST) uring_drop_link(r->uring, r->link[change.node]);
+    struct link *former = r->link[change.node];
+    if (!r->saw_loss && change.kind == CHANGE_LOST && former) uring_drop_link(r->uring, former);
     if (!r->saw_loss && r->shared.fd >= 0 &&
         uring_add_link(r->uring, change.node, r->shared.fd, &new))
         r->lost(r->context, r->shard.rank, locus_error());

@@ -23,10 +23,10 @@ static void on_ended(void *context, struct channel *c, int rc, const char *reaso
     uint64_t absence_ns = hub_absence(&s->hub);
     char absence[MESSAGE_TEXT_MAX];
     snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
-    if (absence_ns)
-        server_lose(s, 0, absence);
-    else if (s->joining == (unsigned)c->rank)
+    if (s->joining && s->joining == (unsigned)c->rank)
         server_call_off(s, s->joining, reason);
+    else if (absence_ns)
+        server_lose(s, 0, absence);
     else if (is_running(s) && silence_is_reason(reason))
         accuse(s, 0, (unsigned)c->rank, reason); /* or was it rank 0 that was cut off? */
     else

@@ -356,6 +356,7 @@ bool saves_all(struct shard *s)
 void saves_pass(struct shard *s)
 {
     for (uint64_t index = 0; index < s->records.keys; index++) {
+        if (!s->saves->of[index].place) continue;
         struct row_ref ref = shard_row_ref(s, index);
         unsigned home = loss_home(s, ref);
         bool was_heir = loss_heir(s->losses, ref) == s->rank,
