@@ -1,4 +1,4 @@
 # file: src/store/row.h
 # what: a row is edited without its latch
-# run: local_fibers --seed 11
+# run: local_fibers --seed 4
 /^static inline .* row_edit(/,/^}/ s/ || !row_try_latch(s, word, w)//

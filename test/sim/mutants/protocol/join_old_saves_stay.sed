@@ -1,4 +1,4 @@
 # file: src/protocol/repair.c
 # what: who was the guardian before a node joined keeps its saves
-# run: protocol --seed 4 --nodes 0 --script join --technique relocate --schedule 0
+# run: protocol --seed 7 --nodes 0 --script join --technique relocate --schedule 0
 /^static void decide(/,/^}/ s/if (joins) saves_pass(s);//
