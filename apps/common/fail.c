@@ -95,7 +95,7 @@ void fail_removes(const char *path)
     atomic_store(&is_unfinished, true);
 }
 
-static volatile sig_atomic_t ends_by;
+static atomic_int ends_by;
 
 void fail_ends_by(int signal)
 {

@@ -248,11 +248,11 @@ void pool_let_in(struct pool_member *m, double *figures, size_t count)
 
 /* ---- leaving when told to ---- */
 
-static volatile sig_atomic_t is_told;
+static int is_told; /* atomic, as the handler runs on one thread and workers look on theirs */
 
 static void on_term(int signal)
 {
-    is_told = 1;
+    __atomic_store_n(&is_told, 1, __ATOMIC_RELAXED);
     fail_ends_by(signal);
 }
 
@@ -266,7 +266,7 @@ void pool_heeds_term(struct pool *pool)
 
 bool pool_is_told(const struct pool *pool)
 {
-    return is_told && pool->may_leave;
+    return __atomic_load_n(&is_told, __ATOMIC_RELAXED) && pool->may_leave;
 }
 
 /* The first asks when all have come, so it knows whatever any of them knew. */
@@ -275,7 +275,7 @@ bool pool_must_leave(struct pool_member *m)
     struct pool *pool = m->pool;
     if (!pool->may_leave) return false;
     pool_meet_here(m);
-    bool leaves = pool_first_gives(m, is_told ? pool : NULL) != NULL;
+    bool leaves = pool_first_gives(m, pool_is_told(pool) ? pool : NULL) != NULL;
     if (m->index == 0) pool->leaves = leaves;
     pool_meet_here(m);
     return leaves;
