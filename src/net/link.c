@@ -418,7 +418,8 @@ static struct link_load load_of(const struct link *l)
 struct link_load link_load(struct link *l)
 {
     pthread_mutex_lock(&l->all->loading);
-    struct link_load load = l->is_dropped ? (struct link_load){0} : load_of(l);
+    struct link_load load = {0};
+    if (!l->is_dropped) load = load_of(l);
     pthread_mutex_unlock(&l->all->loading);
     return load;
 }

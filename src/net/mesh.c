@@ -560,7 +560,7 @@ static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
     size_t all = (size_t)c->size * c->shards, others = all + UNAUTHENTICATED_MAX;
     *m = (struct mesh){.config = c, .start_ns = time_now_ns(), .fd = fd};
     m->report_ns = c->report_ns ? m->start_ns + c->report_ns : UINT64_MAX;
-    m->ours = calloc(all, sizeof *m->ours);
+    m->ours = calloc(all + 1, sizeof *m->ours);
     m->unauthenticated = calloc(others, sizeof *m->unauthenticated);
     m->polled = calloc(1 + all + others, sizeof *m->polled);
     if (!m->ours || !m->unauthenticated || !m->polled)

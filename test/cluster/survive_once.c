@@ -155,7 +155,7 @@ static struct book *new_book(int *fd)
 static void lose(enum locus_technique technique, unsigned *seed)
 {
     struct child child[NODES];
-    struct cables cables;
+    struct cables cables = {0};
     char address[ADDRESS_BYTES] = "10.77.0.1:7777";
     bool has_cables = cables_can() && rand_r(seed) % 4;
     int fd;
