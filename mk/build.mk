@@ -137,7 +137,7 @@ $(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) $
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
 # On the platform of the protocol's simulation.
-$(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,$(addprefix test/sim/protocol/,joined.c platform.c))
+$(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,$(addprefix test/sim/protocol/,joined.c platform.c platform_changes.c platform_links.c))
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
 $(B)/test/fuzz/readers: $(B)/lib/libparts.a $(APPS_LIB)
 

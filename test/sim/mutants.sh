@@ -82,7 +82,7 @@ results=$2 mutant=$3 set=$(basename "$(dirname "$3")") name=$(basename "$3" .sed
 shared=(test/sim/fibers.c test/sim/history.c test/sim/content.c test/sim/seeds.c)
 case $set in
     protocol) finding='violation: .*' ;;
-    checkpoint) finding='^seed.*' shared+=(test/sim/protocol/{joined,platform}.c test/common/memory_files.c) ;;
+    checkpoint) finding='^seed.*' shared+=(test/sim/protocol/{joined,platform{,_changes,_links}}.c test/common/memory_files.c) ;;
     *) finding='^seed.*' ;;
 esac
 flags=(-std=gnu11 -D_GNU_SOURCE -O1 -w -DLOCUS_FIBERS -Iinclude -Isrc -Itest)
