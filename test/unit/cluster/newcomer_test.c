@@ -20,20 +20,6 @@ static void say_repaired(struct node *n, int size, uint32_t view)
         if (n[rank].rendezvous) rendezvous_repaired(n[rank].rendezvous, view);
 }
 
-static void do_together(struct node *n, int size, void *(*call)(void *), int rc)
-{
-    unsigned members = 0; /* a node that leaves has no rendezvous any more */
-    for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) members |= 1u << rank;
-    for (int rank = 0; rank < size; rank++)
-        if (members >> rank & 1) node_start(&n[rank], call);
-    for (int rank = 0; rank < size; rank++) {
-        if (!(members >> rank & 1)) continue;
-        node_finish(&n[rank]);
-        nodes_check(&n[rank], 1, rc, "");
-    }
-}
-
 /* All have said so before they come. */
 static void lose(struct node *n, int size, int lost, unsigned view)
 {
@@ -42,7 +28,7 @@ static void lose(struct node *n, int size, int lost, unsigned view)
     for (int rank = 0; rank < size; rank++)
         if (n[rank].rendezvous) node_expect_view(&n[rank], view, (unsigned)lost, ENDED);
     say_repaired(n, size, view);
-    do_together(n, size, node_meet, 0);
+    nodes_do_together(n, size, node_meet, 0);
 }
 
 static void form_and_lose_last(struct node *n, int size)
@@ -160,7 +146,7 @@ TEST(newcomer, takes_part_from_the_first_meeting_on_that_lets_it_in)
     let_in(n, 2, 3);
     nodes_meet(n, 3);
     lose(n, 3, 1, 3);
-    do_together(n, 3, node_leave, 0);
+    nodes_do_together(n, 3, node_leave, 0);
 }
 
 TEST(newcomer, joins_again_and_again)
@@ -229,7 +215,7 @@ TEST(newcomer, waits_for_its_turn)
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, ENDED);
     expect_again(&other); /* that is not repaired */
     say_repaired(n, 2, 2);
-    do_together(n, 2, node_meet, 0);
+    nodes_do_together(n, 2, node_meet, 0);
     int fd = peer_join(&other);
     await_joining(n, 4, &other);
     init_another(&third, 2, 4, &n[0]);
@@ -263,7 +249,7 @@ TEST(newcomer, that_differs_is_refused)
     peer_say(fd, data, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
     CHECK_STR(sentence, "run the same version of locus");
-    do_together(n, 2, node_meet, 0);
+    nodes_do_together(n, 2, node_meet, 0);
     CHECK_EQ(n[0].join_id, 0);
     nodes_leave(n, 2);
 }
@@ -287,7 +273,7 @@ static void check_called_off(struct node *n, int size, struct node *other, int c
     node_expect_loss(other, culprit, why);
     node_leave(other);
     CHECK_EQ(other->rc, -ECONNRESET);
-    do_together(n, size, node_meet, 0);
+    nodes_do_together(n, size, node_meet, 0);
     for (int rank = 0; rank < size - 1; rank++) CHECK_EQ(n[rank].losses, 0);
 }
 
@@ -336,7 +322,7 @@ TEST(newcomer, that_falls_silent_changes_nothing)
     int fd = peer_join(&other);
     await_joining(n, 3, &other);
     await_called_off(n, 3, 2);
-    do_together(n, 2, node_meet, 0);
+    nodes_do_together(n, 2, node_meet, 0);
     come_back(n, 3, 2, 2);
     nodes_leave(n, 3);
     close(fd);
@@ -357,7 +343,7 @@ TEST(newcomer, is_none_by_what_was_said_of_an_earlier_one)
     rendezvous_connected(n[1].rendezvous, earlier, "cannot");
     rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_connected(other.rendezvous, other.cluster.id, "");
-    do_together(n, 3, node_meet, 0);
+    nodes_do_together(n, 3, node_meet, 0);
     CHECK_EQ(rendezvous_view(n[0].rendezvous), 1);
     rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
@@ -444,20 +430,6 @@ TEST(newcomer, is_missed_where_all_are_needed)
     nodes_leave(n, 3);
 }
 
-static void *meet_first(void *argument)
-{
-    struct node *n = argument;
-    n->rc = nodes_barrier(n->rendezvous, "first", true);
-    return NULL;
-}
-
-static void *meet_second(void *argument)
-{
-    struct node *n = argument;
-    n->rc = nodes_barrier(n->rendezvous, "second", false);
-    return NULL;
-}
-
 /* What it says after this comes behind its arrival. */
 static void await_arrival(struct node *n)
 {
@@ -475,17 +447,17 @@ TEST(newcomer, becomes_a_member_between_collectives)
     struct node n[3], other;
     form_and_lose_last(n, 3);
     join_in_part(n, 3, &other);
-    do_together(n, 3, meet_first, 0);
+    nodes_do_together(n, 3, node_meet_first, 0);
     connect_all(n, 3, &other);
-    do_together(n, 3, meet_second, 0); /* a change would repeat them */
+    nodes_do_together(n, 3, node_meet_second, 0); /* a change would repeat them */
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
     say_repaired(n, 2, 2);
     rendezvous_repaired(other.rendezvous, 2);
-    do_together(n, 3, node_meet, 0); /* all have said so before they come */
+    nodes_do_together(n, 3, node_meet, 0); /* all have said so before they come */
     rendezvous_free(other.rendezvous);
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 3, 2, ENDED);
     say_repaired(n, 2, 3);
-    do_together(n, 3, node_meet, 0);
+    nodes_do_together(n, 3, node_meet, 0);
 
     join_in_part(n, 3, &other);
     rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
@@ -570,7 +542,7 @@ TEST(newcomer, that_says_what_it_may_not_is_lost)
             await_called_off(n, 3, 2);
         }
         close(fd);
-        do_together(n, 2, node_meet, 0);
+        nodes_do_together(n, 2, node_meet, 0);
         nodes_leave(n, 2);
     }
 }

@@ -256,3 +256,31 @@ void node_check_wrong(struct node *n, int rc, const char *part)
     CHECK_EQ(n->rc, rc);
     CHECK(n->rendezvous == NULL);
 }
+
+void *node_meet_first(void *argument)
+{
+    struct node *n = argument;
+    n->rc = nodes_barrier(n->rendezvous, "first", true);
+    return NULL;
+}
+
+void *node_meet_second(void *argument)
+{
+    struct node *n = argument;
+    n->rc = nodes_barrier(n->rendezvous, "second", false);
+    return NULL;
+}
+
+void nodes_do_together(struct node *n, int size, void *(*call)(void *), int rc)
+{
+    unsigned members = 0; /* a node that leaves has no rendezvous any more */
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) members |= 1u << rank;
+    for (int rank = 0; rank < size; rank++)
+        if (members >> rank & 1) node_start(&n[rank], call);
+    for (int rank = 0; rank < size; rank++) {
+        if (!(members >> rank & 1)) continue;
+        node_finish(&n[rank]);
+        nodes_check(&n[rank], 1, rc, "");
+    }
+}

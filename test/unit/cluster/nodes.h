@@ -93,4 +93,10 @@ void node_expect_view(struct node *, unsigned view, unsigned gone, const char *r
  * id. */
 uint64_t node_expect_joining(struct node *, unsigned rank, const char *address);
 
+/* Two barriers that belong together. */
+void *node_meet_first(void *node);
+void *node_meet_second(void *node);
+/* Those that are in the cluster make the call, and all get this. */
+void nodes_do_together(struct node *, int size, void *(*call)(void *), int rc);
+
 #endif

@@ -35,20 +35,6 @@ static void expect_losses(struct node *n, int size, int lost, const char *reason
         if (n[rank].rendezvous) node_leave(&n[rank]);
 }
 
-static void do_together(struct node *n, int size, void *(*call)(void *))
-{
-    unsigned members = 0; /* a node that leaves has no rendezvous any more */
-    for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) members |= 1u << rank;
-    for (int rank = 0; rank < size; rank++)
-        if (members >> rank & 1) node_start(&n[rank], call);
-    for (int rank = 0; rank < size; rank++) {
-        if (!(members >> rank & 1)) continue;
-        node_finish(&n[rank]);
-        nodes_check(&n[rank], 1, 0, "");
-    }
-}
-
 /* They meet and leave without it; and who hears of it by a link after that says nothing that
  * counts. */
 TEST(view, members_meet_and_leave_without_those_that_were_lost_one_after_the_other)
@@ -64,14 +50,14 @@ TEST(view, members_meet_and_leave_without_those_that_were_lost_one_after_the_oth
         CHECK(!rendezvous_has_lost(n[rank].rendezvous, 1));
         CHECK(rendezvous_report_lost(n[rank].rendezvous, 3, ENDED));
     }
-    do_together(n, 4, node_meet);
+    nodes_do_together(n, 4, node_meet, 0);
     say_repaired(n, 4, -1, 1);
-    do_together(n, 4, node_meet); /* all have said so before they came */
+    nodes_do_together(n, 4, node_meet, 0); /* all have said so before they came */
     lose(&n[1]);
     expect_views(n, 4, 2, 1);
-    do_together(n, 4, node_meet);
+    nodes_do_together(n, 4, node_meet, 0);
     say_repaired(n, 4, -1, 2);
-    do_together(n, 4, node_leave);
+    nodes_do_together(n, 4, node_leave, 0);
     nodes_check_unharmed(n, 4);
 }
 
@@ -89,9 +75,9 @@ TEST(view, failure_is_reported_after_another_one_was_survived)
         say_repaired(n, (int)lost, -1, 4 - lost);
         node_leave(&n[lost]);
         nodes_check(&n[lost], 1, -ECONNRESET, "went mad");
-        do_together(n, (int)lost, node_meet);
+        nodes_do_together(n, (int)lost, node_meet, 0);
     }
-    do_together(n, 2, node_leave);
+    nodes_do_together(n, 2, node_leave, 0);
     nodes_check_unharmed(n, 2);
 }
 
@@ -185,7 +171,7 @@ TEST(view, loss_of_another_before_all_are_repaired_ends_all)
     lose(&n[3]);
     expect_views(n, 4, 1, 3);
     say_repaired(n, 4, 1, 1);
-    do_together(n, 4, node_meet);
+    nodes_do_together(n, 4, node_meet, 0);
     lose(&n[2]);
     expect_losses(n, 4, 2, ENDED ", before the others were done with the loss of node 3");
 }
@@ -261,7 +247,7 @@ static int form_with_peer(struct node *n, int size)
     nodes_finish_but(n, size, last);
     peer_hear(fd, MESSAGE_START, data, sizeof data);
     peer_arrives(fd, "barrier", 0, &(struct word){.rc = 0});
-    do_together(n, last, node_meet);
+    nodes_do_together(n, last, node_meet, 0);
     peer_is_released(fd);
     return fd;
 }
@@ -306,20 +292,6 @@ TEST(view, barrier_may_be_another_after_the_only_one_who_waited_there_is_lost)
     nodes_leave(n, 2);
 }
 
-static void *meet_first(void *argument)
-{
-    struct node *n = argument;
-    n->rc = nodes_barrier(n->rendezvous, "first", true);
-    return NULL;
-}
-
-static void *meet_second(void *argument)
-{
-    struct node *n = argument;
-    n->rc = nodes_barrier(n->rendezvous, "second", false);
-    return NULL;
-}
-
 static int is_back; /* atomic */
 
 static void *come_back(void *argument)
@@ -343,17 +315,17 @@ TEST(view, two_barriers_repeat_if_a_member_is_lost_between_them)
     int fd = form_with_peer(n, 4);
     rendezvous_absent(n[2].rendezvous);
     peer_arrives(fd, "first", MESSAGE_GOES_ON, &(struct word){.rc = 0});
-    check_all(n, 2, meet_first, 0);
+    check_all(n, 2, node_meet_first, 0);
     peer_is_released(fd);
     node_start(&n[2], come_back);
     close(fd);
     expect_views(n, 3, 1, 3);
     say_repaired(n, 3, -1, 1);
-    check_all(n, 2, meet_second, MEETING_REPEATS);
+    check_all(n, 2, node_meet_second, MEETING_REPEATS);
     sleep_s(0.005); /* for a mistake to show */
     CHECK_EQ(__atomic_load_n(&is_back, __ATOMIC_SEQ_CST), 0);
-    check_all(n, 2, meet_first, 0);
-    check_all(n, 2, meet_second, 0);
+    check_all(n, 2, node_meet_first, 0);
+    check_all(n, 2, node_meet_second, 0);
     node_finish(&n[2]);
     CHECK_EQ(n[2].rc, 0);
     nodes_meet(n, 3);

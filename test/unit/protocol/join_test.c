@@ -48,18 +48,6 @@ static void join(struct world *w, unsigned node)
     all_hear(w);
 }
 
-static unsigned owner_of(struct world *w, locus_key key)
-{
-    unsigned owner = WORLD_NODES_MAX;
-    for (unsigned n = 0; n < w->nodes; n++) {
-        if (w->is_lost[n] || !world_known(w, n, key).is_here) continue;
-        CHECK_EQ(owner, WORLD_NODES_MAX);
-        owner = n;
-    }
-    CHECK(owner < WORLD_NODES_MAX);
-    return owner;
-}
-
 static unsigned home_at(const struct world *w, unsigned node, locus_key key)
 {
     return row_ref_home(world_ref(w, node, key));
@@ -108,7 +96,7 @@ TEST(join, rows_that_nobody_has_written_are_at_home_again)
     join(w, 1);
     for (locus_key key = 0; key < WORLD_KEYS; key++) {
         unsigned home = home_at(w, 0, key);
-        CHECK_EQ(owner_of(w, key), home);
+        CHECK_EQ(world_owner(w, key), home);
         for (unsigned n = 0; n < 3; n++)
             CHECK_EQ(row_ref_was_held(world_ref(w, n, key)), n == home);
         CHECK_EQ(row_add(world_ref(w, home, key), world_ones), 0);
@@ -128,11 +116,11 @@ TEST(join, rows_that_others_have_stay_there_and_the_newcomer_knows)
     world_run(w, other, REQUEST_SET, here, 7);
     world_run(w, other, REQUEST_SET, away, 8);
     world_run(w, 3, REQUEST_LOCALIZE, away, 0);
-    unsigned owner = owner_of(w, here);
+    unsigned owner = world_owner(w, here);
     finish(w);
     join(w, 1);
-    CHECK_EQ(owner_of(w, here), owner);
-    CHECK_EQ(owner_of(w, away), 3);
+    CHECK_EQ(world_owner(w, here), owner);
+    CHECK_EQ(world_owner(w, away), 3);
     CHECK_EQ(world_known(w, 1, here).owner, owner);
     CHECK_EQ(world_known(w, 1, away).owner, 3);
     for (unsigned n = 0; n < 4; n++) {
@@ -140,7 +128,7 @@ TEST(join, rows_that_others_have_stay_there_and_the_newcomer_knows)
         CHECK_EQ(world_run(w, n, REQUEST_PULL, away, 0), 8);
     }
     CHECK_EQ(world_run(w, 1, REQUEST_LOCALIZE, away, 0), 0);
-    CHECK_EQ(owner_of(w, away), 1);
+    CHECK_EQ(world_owner(w, away), 1);
 }
 
 /* What was wanted, and here, before anybody had written it. */
@@ -153,7 +141,7 @@ TEST(join, row_that_its_former_home_wants_comes_back)
     world_intend(w, heir, 0, key, 0, 1000);
     world_change(w, CHANGE_JOINS, 1);
     all_hear(w);
-    CHECK_EQ(owner_of(w, key), heir);
+    CHECK_EQ(world_owner(w, key), heir);
     CHECK_EQ(world_known(w, 1, key).owner, heir);
 }
 
@@ -168,7 +156,7 @@ TEST(join, rows_are_saved_anew_where_the_guardian_changes)
     lose(w, 1);
     join(w, 1);
     for (locus_key key = 0; key < WORLD_KEYS; key++) {
-        unsigned home = home_at(w, 0, key), owner = owner_of(w, key),
+        unsigned home = home_at(w, 0, key), owner = world_owner(w, key),
                  guardian = home == owner ? loss_heir(w->node[0].shard.losses, world_ref(w, 0, key))
                                           : home;
         CHECK(owner != 1);

@@ -13,18 +13,6 @@ static void begin(struct world *w, unsigned node, uint32_t view, unsigned lost)
     repair_begin(&w->node[node].shard, (struct change){view, CHANGE_LOST, lost});
 }
 
-static unsigned owner_of(struct world *w, locus_key key)
-{
-    unsigned owner = WORLD_NODES_MAX;
-    for (unsigned n = 0; n < w->nodes; n++) {
-        if (w->is_lost[n] || !world_known(w, n, key).is_here) continue;
-        CHECK_EQ(owner, WORLD_NODES_MAX);
-        owner = n;
-    }
-    CHECK(owner < WORLD_NODES_MAX);
-    return owner;
-}
-
 static struct world *survivors(enum locus_technique technique, unsigned nodes)
 {
     return world_open(
@@ -128,7 +116,7 @@ TEST(repair, rows_of_who_leaves_are_as_they_were_and_requests_under_way_are_serv
         leave(w, 1, 1);
         CHECK_EQ(world_run(w, 2, REQUEST_PULL, at_home, 0), 9);
         CHECK_EQ(world_run(w, 0, REQUEST_PULL, never, 0), 0);
-        CHECK(owner_of(w, at_home) != 1);
+        CHECK(world_owner(w, at_home) != 1);
         CHECK_EQ(from_saves(w), 1);
         CHECK_EQ(asked_again(w), 0);
         CHECK_EQ(counted(w, offsetof(struct shard_counters, rows_lost)), 0);
@@ -166,14 +154,14 @@ TEST(repair, row_that_left_the_lost_node_is_found_by_way_of_the_heir)
     world_run(w, 2, REQUEST_LOCALIZE, key, 0);
     world_run(w, 3, REQUEST_PULL, key, 0); /* it has a hint of the time before */
     lose(w, 1, 1);
-    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_owner(w, key), 2);
     CHECK_EQ(world_known(w, 2, key).term,
              home_of(w, key) == 2 ? 1 : UINT64_C(1) << LOSS_TERM_SHIFT);
     for (unsigned n = 0; n < 4; n++)
         if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
     CHECK_EQ(asked_again(w), 0);
     CHECK_EQ(world_run(w, 0, REQUEST_LOCALIZE, key, 0), 0);
-    CHECK_EQ(owner_of(w, key), 0);
+    CHECK_EQ(world_owner(w, key), 0);
     CHECK_EQ(world_run(w, 3, REQUEST_PULL, key, 0), 7);
 }
 
@@ -187,15 +175,15 @@ TEST(repair, row_that_only_the_lost_node_had_is_what_who_gave_it_kept_or_zeros)
     world_run(w, 1, REQUEST_SET, other, 7);
     world_run(w, 2, REQUEST_PULL, other, 0);
     lose(w, 1, 1);
-    CHECK_EQ(owner_of(w, own), 0);
-    CHECK_EQ(owner_of(w, other), home_of(w, other));
+    CHECK_EQ(world_owner(w, own), 0);
+    CHECK_EQ(world_owner(w, other), home_of(w, other));
     CHECK_EQ(world_run(w, 2, REQUEST_PULL, own, 0), 7);
     CHECK_EQ(world_run(w, 2, REQUEST_PULL, other, 0), 0);
     CHECK_EQ(from_saves(w), 1);
     world_run(w, 0, REQUEST_SET, own, 0);
     for (locus_key key = 0; key < WORLD_KEYS; key++) {
         unsigned home = home_of(w, key);
-        CHECK_EQ(owner_of(w, key), home);
+        CHECK_EQ(world_owner(w, key), home);
         CHECK(row_ref_was_held(world_ref(w, home, key)));
         CHECK_EQ(row_add(world_ref(w, home, key), world_ones), 0);
         CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 1);
@@ -240,7 +228,7 @@ TEST(repair, best_replica_becomes_the_row_and_others_say_what_they_added)
         CHECK_EQ(before, 1);
         lose(w, 1, 1);
         CHECK_EQ(from_replicas(w), 1);
-        CHECK_EQ(owner_of(w, key), 2);
+        CHECK_EQ(world_owner(w, key), 2);
         CHECK_EQ(value_at(w, 2, key), 10 + 1 + 2);
         CHECK(world_is_replica(w, 0, key));
         CHECK_EQ(value_at(w, 0, key), 10 + 1 + 2);
@@ -264,7 +252,7 @@ TEST(repair, replica_that_nobody_wants_any_more_still_says_what_it_added)
     w->node[0].clock[0] = 1000;
     world_turn(w, 0);
     lose(w, 1, 1);
-    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_owner(w, key), 2);
     CHECK_EQ(value_at(w, 2, key), 10 + 1 + 1);
     CHECK(!world_is_replica(w, 0, key));
     CHECK_EQ(world_records(w, 0), 0);
@@ -284,7 +272,7 @@ TEST(repair, replica_with_an_update_of_its_own_is_more_than_one_of_zeros)
     CHECK_EQ(world_entries(w, 2, 1) > 0, true);
     CHECK_EQ(row_add(world_ref(w, 2, key), world_ones), ROW_ON_REPLICA);
     lose(w, 1, 1);
-    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_owner(w, key), 2);
     CHECK_EQ(value_at(w, 0, key), 2);
     CHECK_EQ(value_at(w, 2, key), 2);
 }
@@ -301,7 +289,7 @@ TEST(repair, replica_becomes_the_row_by_way_of_a_home_that_has_none)
     }
     CHECK_EQ(world_known(w, 0, key).owner, 1);
     lose(w, 1, 1);
-    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_owner(w, key), 2);
     CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
     CHECK(world_is_replica(w, 3, key));
 }
@@ -342,7 +330,7 @@ TEST(repair, requests_that_went_down_with_the_node_are_asked_again)
     lose(w, 1, 1);
     CHECK(!pull.request.busy && !push.request.busy && !localize.request.busy);
     CHECK_EQ(asked_again(w), 2);
-    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_owner(w, key), 2);
     CHECK_EQ(value_at(w, 2, key), 5);
 }
 
@@ -363,7 +351,7 @@ TEST(repair, news_of_a_row_that_never_arrived_leads_nobody_astray)
     lose(w, 1, 1);
     CHECK(!pull.request.busy && !localize.request.busy);
     CHECK_EQ(world_pulled(&pull), 7);
-    CHECK_EQ(owner_of(w, key), 2); /* it was asked for again */
+    CHECK_EQ(world_owner(w, key), 2); /* it was asked for again */
     CHECK_EQ(from_saves(w), 1);
 }
 
@@ -407,7 +395,7 @@ TEST(repair, row_on_its_way_between_others_is_claimed_when_it_comes)
     begin(w, 0, 1, 1);
     begin(w, 3, 1, 1);
     finish(w);
-    CHECK_EQ(owner_of(w, key), 2);
+    CHECK_EQ(world_owner(w, key), 2);
     for (unsigned n = 0; n < 4; n++)
         if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
 }
@@ -462,11 +450,12 @@ TEST(repair, orphan_at_the_home_to_be_learns_who_has_the_row)
     world_deliver_all(w);
     lose_just_now(w, 1, 1);
     for (locus_key key = 0; key < WORLD_KEYS; key++)
-        was_its[key] = world_is_replica(w, 2, key) && home_of(w, key) == 3 && owner_of(w, key) == 0;
+        was_its[key] = world_is_replica(w, 2, key) && home_of(w, key) == 3 &&
+                       world_owner(w, key) == 0;
     lose_just_now(w, 2, 3);
     for (locus_key key = 0; key < WORLD_KEYS; key++) {
         if (!was_its[key] || home_of(w, key) != 2) continue;
-        CHECK_EQ(owner_of(w, key), 0);
+        CHECK_EQ(world_owner(w, key), 0);
         found++;
     }
     CHECK(found > 0);
@@ -642,7 +631,7 @@ static void settle(struct chance *c)
 static unsigned value_of(struct world *w, locus_key key)
 {
     float row[64];
-    shard_read(world_ref(w, owner_of(w, key), key), row, 0);
+    shard_read(world_ref(w, world_owner(w, key), key), row, 0);
     return (unsigned)row[0];
 }
 

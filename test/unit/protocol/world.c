@@ -333,3 +333,15 @@ const char *world_receive(struct world *w, unsigned to, unsigned from, struct wi
     CHECK(f.body_bytes <= sizeof body);
     return shard_frame(&w->node[to].shard, from, &f, &body);
 }
+
+unsigned world_owner(struct world *w, locus_key key)
+{
+    unsigned owner = WORLD_NODES_MAX;
+    for (unsigned n = 0; n < w->nodes; n++) {
+        if (w->is_lost[n] || !world_known(w, n, key).is_here) continue;
+        CHECK_EQ(owner, WORLD_NODES_MAX);
+        owner = n;
+    }
+    CHECK(owner < WORLD_NODES_MAX);
+    return owner;
+}

@@ -80,6 +80,8 @@ extern const float world_ones[WORLD_LENGTH];
 locus_key world_key(const struct world *, unsigned home);
 struct row_ref world_ref(const struct world *, unsigned node, locus_key);
 struct location world_known(struct world *, unsigned node, locus_key);
+/* The one member that has the row. */
+unsigned world_owner(struct world *, locus_key);
 bool world_is_replica(struct world *, unsigned node, locus_key);
 unsigned world_records(const struct world *, unsigned node);
 
