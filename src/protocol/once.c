@@ -35,18 +35,17 @@ static void say(struct shard *s, unsigned to, unsigned about, uint8_t flags, con
         memcpy(wire_values(e) + i, &n->tag[(from + i) % ONCE_WRITES_MAX], sizeof *n->tag);
 }
 
-void once_written(struct shard *s, const struct wire_entry *e)
+void once_note(struct shard *s, const struct wire_entry *e)
 {
-    if (!s->once) return;
     struct notes *n = once_of(s, s->rank, e->origin);
     note(n, n->count, e->tag);
     once_of(s, s->rank, s->rank)->count++;
 }
 
-void once_tell(struct shard *s, unsigned node)
+void once_tell_notes(struct shard *s, unsigned node)
 {
-    uint64_t *said = s->once ? &s->once->said[(size_t)node * s->nodes] : NULL;
-    if (!said || said[node] == once_of(s, s->rank, s->rank)->count) return;
+    uint64_t *said = &s->once->said[(size_t)node * s->nodes];
+    if (said[node] == once_of(s, s->rank, s->rank)->count) return;
     for (unsigned origin = 0; origin < s->nodes; origin++) {
         const struct notes *n = once_of(s, s->rank, origin);
         if (origin == node || origin == s->rank)

@@ -46,9 +46,21 @@ static inline struct notes *once_of(const struct shard *s, unsigned writer, unsi
     return &s->once->of[(size_t)writer * s->nodes + origin];
 }
 
-/* A write for another node is done, and its answer follows. A copy of a row follows to the node. */
-void once_written(struct shard *, const struct wire_entry *);
-void once_tell(struct shard *, unsigned node);
+void once_note(struct shard *, const struct wire_entry *);
+void once_tell_notes(struct shard *, unsigned node);
+
+/* A write for another node is done, and its answer follows. */
+static inline void once_written(struct shard *s, const struct wire_entry *e)
+{
+    if (s->once) once_note(s, e);
+}
+
+/* A copy of a row follows to the node. */
+static inline void once_tell(struct shard *s, unsigned node)
+{
+    if (s->once) once_tell_notes(s, node);
+}
+
 /* From a peer. Returns NULL, or what is wrong with the message. */
 const char *once_hear(struct shard *, const struct arrival *);
 
