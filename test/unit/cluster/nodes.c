@@ -108,8 +108,7 @@ void *node_save(void *argument)
 static void *leave(struct node *n, bool alone)
 {
     note_result(n, rendezvous_leave(n->rendezvous, alone));
-    rendezvous_free(n->rendezvous);
-    n->rendezvous = NULL;
+    node_end(n);
     return NULL;
 }
 
@@ -228,6 +227,24 @@ void node_expect_view(struct node *n, unsigned view, unsigned gone, const char *
     CHECK_EQ(n->gone, gone);
     CHECK_STR(n->gone_reason, reason);
     pthread_mutex_unlock(&mutex);
+}
+
+void nodes_expect_view(struct node *n, int size, unsigned view, unsigned gone, const char *reason)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) node_expect_view(&n[rank], view, gone, reason);
+}
+
+void nodes_say_repaired(struct node *n, int size, uint32_t view)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) rendezvous_repaired(n[rank].rendezvous, view);
+}
+
+void node_end(struct node *n)
+{
+    rendezvous_free(n->rendezvous);
+    n->rendezvous = NULL;
 }
 
 void node_await_news(struct node *n, unsigned times)
