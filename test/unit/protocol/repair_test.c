@@ -512,14 +512,21 @@ TEST(repair, markers_out_of_order_are_refused)
     CHECK(!world_receive(w, 0, 2, offer));
     CHECK(!world_receive(w, 0, 2, marker));
     CHECK_STR(world_receive(w, 0, 2, marker), order);
-    CHECK_STR(world_receive(w, 0, 2, offer), "behind those of its repair");
     world_lose(w, 1);
     begin(w, 0, 1, 1);
     CHECK_STR(world_receive(w, 0, 2, held), "never asked");
     held.flags = WIRE_BEGIN;
     CHECK_STR(world_receive(w, 0, 2, held), "never sent");
-    marker.round = 2;
+    marker.round = 3;
     CHECK_STR(world_receive(w, 0, 2, marker), order);
+    marker.round = 2;
+    marker.clock = 2;
+    CHECK_STR(world_receive(w, 0, 2, marker), order);
+    marker.round = CHANGES_MAX + 1;
+    CHECK_STR(world_receive(w, 0, 2, marker), "no possible repair");
+    marker.round = 2;
+    marker.clock = 1;
+    CHECK(!world_receive(w, 0, 2, marker)); /* another change has overtaken the first */
 }
 
 /* ---- any order ---- */
