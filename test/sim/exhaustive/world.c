@@ -353,11 +353,8 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
         choice[n++] =
             (struct world_choice){WORLD_LOSES, (uint8_t)(world_scenario.loses_too - 1), 0};
     for (unsigned node = 0; node < nodes(); node++) {
-        unsigned heard = world_state.heard[node];
-        if (is_lost(node) || heard == news()) continue;
+        if (is_lost(node) || world_state.heard[node] == news()) continue;
         choice[n++] = (struct world_choice){WORLD_HEARS, (uint8_t)node, 0};
-        if (heard + 1 < news() && world_news(heard).number == world_news(heard + 1).number)
-            choice[n++] = (struct world_choice){WORLD_HEARS, (uint8_t)node, 1};
     }
     return n;
 }
@@ -517,10 +514,7 @@ void world_do(struct world_choice c)
     case WORLD_CLOSES: worker_closes(c.from); break;
     case WORLD_TURNS: shard_turns(c.from, c.to); break;
     case WORLD_LOSES: node_is_lost(c.from); break;
-    case WORLD_HEARS:
-        world_state.heard[c.from] += c.to; /* that it is lost, and not that it leaves */
-        shard_hears(c.from);
-        break;
+    case WORLD_HEARS: shard_hears(c.from); break;
     }
     clear_lanes_to_lost();
     bool loses = world_scenario.change == CHANGE_LOST || world_state.has_lost_too;

@@ -132,20 +132,6 @@ static void cut(unsigned shard, unsigned from, unsigned to, unsigned lost)
     if (dice_below(&platform_sim.dice, 2)) l->dead = true;
 }
 
-/* The last of the news, behind those before it. Who has not heard that a node leaves which is lost
- * hears both, or that it is lost alone. */
-static void note_time(struct reactor *r, uint64_t ns)
-{
-    unsigned i = platform_sim.loss.news_count - 1;
-    r->hears_ns[i] = ns;
-    if (r->heard == i) return;
-    bool is_anew = platform_sim.loss.news[i].number == platform_sim.loss.news[i - 1].number;
-    if (is_anew && (r->hears_ns[i - 1] > ns || !platform_one_in(2)))
-        r->hears_ns[i - 1] = UINT64_MAX;
-    else
-        r->hears_ns[i] = max_ns(ns, r->hears_ns[i - 1]);
-}
-
 /* Node n, one of those that stay, will hear of it, and its shards later. */
 static void tell(struct cluster *c, unsigned n, unsigned node, uint64_t within_ns)
 {
@@ -160,8 +146,10 @@ static void tell(struct cluster *c, unsigned n, unsigned node, uint64_t within_n
             cut(s, node, n, node);
             cut(s, n, node, node);
         }
-        note_time(c->reactor[s],
-                  (is_new ? c->view_ns[view] : platform_now_ns()) + platform_some_ns(within_ns));
+        struct reactor *r = c->reactor[s];
+        uint64_t ns = (is_new ? c->view_ns[view] : platform_now_ns()) + platform_some_ns(within_ns);
+        unsigned last = platform_sim.loss.news_count - 1;
+        r->hears_ns[last] = r->heard < last ? max_ns(ns, r->hears_ns[last - 1]) : ns;
     }
 }
 
@@ -352,18 +340,9 @@ void platform_joins(unsigned node)
     }
 }
 
-static bool is_passed_over(const struct reactor *r)
-{
-    unsigned next = r->heard + 1;
-    return next < platform_sim.loss.news_count && r->hears_ns[r->heard] == UINT64_MAX &&
-           r->hears_ns[next] < UINT64_MAX;
-}
-
 uint64_t platform_next_news_ns(const struct reactor *r)
 {
-    unsigned next = r->heard;
-    if (next == platform_sim.loss.news_count) return UINT64_MAX;
-    return r->hears_ns[next + is_passed_over(r)];
+    return r->heard < platform_sim.loss.news_count ? r->hears_ns[r->heard] : UINT64_MAX;
 }
 
 /* The shard hears of the change; of what a lost node has sent it will hear nothing more. */
@@ -386,7 +365,6 @@ static void begin_repair(struct reactor *r, const struct change *c)
 void platform_hear_news(struct reactor *r)
 {
     while (platform_next_news_ns(r) <= platform_now_ns()) {
-        r->heard += is_passed_over(r);
         begin_repair(r, &platform_sim.loss.news[r->heard++]);
         if (platform_next_news_ns(r) <= platform_now_ns() && platform_one_in(2)) return;
     }

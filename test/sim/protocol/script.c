@@ -491,16 +491,13 @@ static bool is_change(const struct script_step *step)
     return step->kind == STEP_LOSE || step->kind == STEP_LEAVE || step->kind == STEP_JOIN;
 }
 
-/* Until the protocol has it. */
-enum { LOSSES_MEANWHILE = 0 };
-
 /* Of half the seeds: nodes are lost while an earlier change is repaired. */
 static void add_losses_meanwhile(struct script *s, struct dice *d)
 {
     unsigned changes = 0;
     for (unsigned i = 0; i < s->count; i++)
         if (is_change(&s->step[i])) changes = i;
-    if (!LOSSES_MEANWHILE || changes == 0 || dice_below(d, 2)) return;
+    if (changes == 0 || dice_below(d, 2)) return;
     for (unsigned n = between(d, 1, 3); n > 0; n--) {
         struct script_step *step = &s->step[dice_below(d, changes)];
         if (is_awaited(step) || is_change(step)) continue;
