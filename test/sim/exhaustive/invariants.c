@@ -100,12 +100,13 @@ static void look(struct sight *s)
                 add_entry(s, &world_lane[from][to].message[i].entry);
 }
 
-/* Nobody has written it, and it went without a message to who joined, who need not know the term. */
+/* Nobody has written it, and it went without a message to who joined, who need not know the term; a
+ * later change may say it again. */
 static bool is_given_up(const struct sight *s)
 {
-    return joins() && !is_lost(world_scenario.loses - 1) &&
-           s->term == UINT64_C(2) << VIEW_TERM_BITS &&
-           s->owner[2][0] + 1 == (int)world_scenario.loses;
+    uint64_t view = s->term >> VIEW_TERM_BITS;
+    return joins() && !is_lost(world_scenario.loses - 1) && view >= 2 &&
+           s->term == view << VIEW_TERM_BITS && s->owner[view][0] + 1 == (int)world_scenario.loses;
 }
 
 bool world_has_row(void)

@@ -219,7 +219,7 @@ static void lost(unsigned node)
         invariants_world.key[key].is_left = false;
         if (is_nested() && saves_row(platform_shard(node, shard_of(key)), row_ref_at(node, key)))
             terms_forget_saves(key);
-        if ((owner >= 0) + t.rows == 0) terms_lose_row(key);
+        if ((owner >= 0) + t.rows == 0 && !key_is_given_up(key)) terms_lose_row(key);
     }
 }
 

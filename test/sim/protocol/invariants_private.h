@@ -162,6 +162,9 @@ bool key_read_main(unsigned node, locus_key, float *row);
 bool key_are_copies(locus_key, const float *a, const float *b);
 const char *key_check_content(const float *row, struct content_layout, struct content *);
 
+/* Nobody has written it, and it is on its way to who joins, who has not decided yet; if that one is lost
+ * meanwhile, its home will have it again. */
+bool key_is_given_up(locus_key);
 void key_check(locus_key);
 /* Every copy at a node holds what was done before the clock of its gate (clocks.h). */
 void key_check_fresh(locus_key, unsigned node);

@@ -226,8 +226,7 @@ static void check_replicas(locus_key key, unsigned owner)
     }
 }
 
-/* Nobody has written it, and it is on its way to who has joined, who has not decided yet. */
-static bool is_given_up(locus_key key)
+bool key_is_given_up(locus_key key)
 {
     return invariants_world.key[key].term == 0 &&
            platform_newcomer(shard_of(key)) == first_home(key);
@@ -241,7 +240,7 @@ void key_check(locus_key key)
     look_at_parked(key, &t);
     look_at_replicas(key, &t);
     if ((owner >= 0) + t.rows > 1 ||
-        ((owner >= 0) + t.rows == 0 && !invariants_world.key[key].is_lost && !is_given_up(key)))
+        ((owner >= 0) + t.rows == 0 && !invariants_world.key[key].is_lost && !key_is_given_up(key)))
         report_fail(key, "%d owners and %u rows under way", owner >= 0, t.rows);
     check_updates(key, owner, &t);
     if (owner >= 0) check_replicas(key, (unsigned)owner);

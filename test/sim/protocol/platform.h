@@ -119,7 +119,8 @@ void platform_begins_to_join(unsigned node);
 void platform_joins(unsigned node);
 /* All its shards have repaired the change with which it came. */
 bool platform_has_joined(unsigned node);
-/* The node that joins with this shard, which has not repaired that; PLATFORM_NODES_MAX: none. */
+/* The node that joins with this shard, which has not repaired that, or was lost before it had;
+ * PLATFORM_NODES_MAX: none. */
 unsigned platform_newcomer(unsigned shard);
 
 /* For so long nothing arrives at the one node from the other; the node's shards do nothing, while

@@ -300,7 +300,8 @@ bool platform_has_joined(unsigned node)
 unsigned platform_newcomer(unsigned shard)
 {
     for (unsigned n = 0; n < platform_sim.nodes; n++)
-        if (joined[n]->is_newcomer && !joined[n]->is_gone &&
+        if (joined[n]->is_newcomer && platform_is_repairing() &&
+            joined[n]->came_by >= platform_sim.loss.since &&
             repair_last(&joined[n]->reactor[shard]->shard) < joined[n]->came_by)
             return n;
     return PLATFORM_NODES_MAX;
@@ -326,7 +327,9 @@ void platform_begins_to_join(unsigned node)
 void platform_joins(unsigned node)
 {
     struct cluster *c = joined[node];
-    c->view = platform_sim.loss.view;
+    const struct change ours =
+        *last_change(); /* others may follow before all shards have begun it */
+    c->view = ours.number;
     c->is_newcomer = true;
     c->came_by = c->view;
     if (platform_sim.hooks.joined) platform_sim.hooks.joined(node);
@@ -334,7 +337,7 @@ void platform_joins(unsigned node)
     for (unsigned s = 0; s < platform_sim.shards; s++) c->reactor[s]->view = c->view;
     for (unsigned s = 0; s < platform_sim.shards; s++) {
         platform_begin_call(c->reactor[s]);
-        repair_begin(&c->reactor[s]->shard, platform_sim.loss.change[c->view - 1]);
+        repair_begin(&c->reactor[s]->shard, ours);
         platform_end_call(c->reactor[s]);
         fibers_add(platform_run_reactor, c->reactor[s]);
     }
