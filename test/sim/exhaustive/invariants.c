@@ -26,6 +26,9 @@ static void add_row(struct sight *s, const float *row)
 static void add_claim(struct sight *s, unsigned owner, uint64_t term)
 {
     uint64_t view = term >> VIEW_TERM_BITS, i = term - (view << VIEW_TERM_BITS);
+    bool is_hint = (term + 1) >> VIEW_TERM_BITS >
+                   view; /* to another home: older than what is said */
+    if (world_scenario.loses_too && is_hint) return;
     if (view >= VIEWS || i >= TERMS_MAX) abort();
     int *known = &s->owner[view][i];
     /* homes change, and the first owners with them */
@@ -100,13 +103,12 @@ static void look(struct sight *s)
                 add_entry(s, &world_lane[from][to].message[i].entry);
 }
 
-/* Nobody has written it, and it went without a message to who joined, who need not know the term; a
- * later change may say it again. */
+/* Nobody has written it, and it went without a message to who joined, who need not know the term. */
 static bool is_given_up(const struct sight *s)
 {
-    uint64_t view = s->term >> VIEW_TERM_BITS;
-    return joins() && !is_lost(world_scenario.loses - 1) && view >= 2 &&
-           s->term == view << VIEW_TERM_BITS && s->owner[view][0] + 1 == (int)world_scenario.loses;
+    return joins() && !is_lost(world_scenario.loses - 1) &&
+           s->term == UINT64_C(2) << VIEW_TERM_BITS &&
+           s->owner[2][0] + 1 == (int)world_scenario.loses;
 }
 
 bool world_has_row(void)

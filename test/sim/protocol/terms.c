@@ -97,12 +97,12 @@ bool terms_go_on(locus_key key, unsigned node, uint64_t term)
     return true;
 }
 
-/* Who was the home and has decided that another one is says so, with the first term of the change; that
- * one need not have the row: it knows who does. */
-static bool is_ask_the_home(locus_key key, unsigned owner, uint64_t term, unsigned node)
+/* Who was the home has decided that another one is, which need not have the row: it knows who does. That
+ * is older than all that is said of owners since the change. */
+static bool is_hint_to_the_home(locus_key key, unsigned owner, uint64_t term, unsigned node)
 {
-    uint64_t view = term >> VIEW_TERM_BITS;
-    return owner != node && view > 0 && view << VIEW_TERM_BITS == term &&
+    uint64_t view = (term + 1) >> VIEW_TERM_BITS;
+    return owner != node && view > 0 && view << VIEW_TERM_BITS == term + 1 &&
            view <= platform_view(node, shard_of(key)) && owner == home_at(node, key);
 }
 
@@ -113,7 +113,7 @@ void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char 
     int known = terms_owner(k, term);
     if (term == 0 && is_home(owner, key)) return;
     if (known < 0 && owner == node && terms_go_on(key, node, term)) return;
-    if (is_ask_the_home(key, owner, term, node)) return;
+    if (is_hint_to_the_home(key, owner, term, node)) return;
     /* nobody has written it, and it was given up to who has joined, who need not know */
     if (known < 0 && owner != node && owner == first_home(key) && k->term == 0 &&
         term >> VIEW_TERM_BITS << VIEW_TERM_BITS == term)
