@@ -127,13 +127,7 @@ static void do_something(struct chance *c, unsigned node, unsigned what)
 
 static bool waits_to_hear(const struct chance *c, unsigned node)
 {
-    return c->w->changes && !c->w->is_lost[node] && !(c->begun >> node & 1);
-}
-
-static void hear(struct chance *c, unsigned node)
-{
-    c->begun |= 1u << node;
-    world_hear(c->w, node);
+    return !c->w->is_lost[node] && c->w->node[node].shard.losses->change.number < c->w->changes;
 }
 
 static void step(struct chance *c)
@@ -149,7 +143,7 @@ static void step(struct chance *c)
     world_deliver(w, node, to, &why);
     if (why) test_fail(__FILE__, __LINE__, "node %u refuses a frame of %u: %s", to, node, why);
     for (unsigned n = 0; n < w->nodes; n++) waiting += waits_to_hear(c, n);
-    if (waiting > 1 && waits_to_hear(c, node) && world_random(w, 8) == 0) hear(c, node);
+    if (waiting > 1 && waits_to_hear(c, node) && world_random(w, 8) == 0) world_hear(w, node);
 }
 
 void chance_steps(struct chance *c, uint64_t times)
@@ -160,7 +154,7 @@ void chance_steps(struct chance *c, uint64_t times)
 void all_hear_of_it(struct chance *c)
 {
     for (unsigned n = 0; n < c->w->nodes; n++)
-        if (waits_to_hear(c, n)) hear(c, n);
+        while (waits_to_hear(c, n)) world_hear(c->w, n);
 }
 
 static void check_settled(struct chance *c, unsigned node)
@@ -232,22 +226,20 @@ unsigned chance_node(struct chance *c, bool is_lost)
     return node;
 }
 
-void chance_lose(struct chance *c, unsigned node)
-{
-    world_change(c->w, CHANGE_LOST, node);
-    c->begun = 0;
-}
-
-void join_by_chance(struct chance *c)
+void chance_join(struct chance *c)
 {
     unsigned node = chance_node(c, true);
     for (unsigned i = 0; i < CHANCE_CALLS; i++) {
         c->call[node][i] = (struct call){0};
         c->waits[node][i] = false;
     }
-    chance_steps(c, world_random(c->w, 200));
     world_change(c->w, CHANGE_JOINS, node);
-    c->begun = 1u << node;
+}
+
+void join_by_chance(struct chance *c)
+{
+    chance_steps(c, world_random(c->w, 200));
+    chance_join(c);
     chance_steps(c, 300);
     all_hear_of_it(c);
     chance_steps(c, 300);

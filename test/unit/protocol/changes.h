@@ -34,13 +34,12 @@ struct chance {
     struct call call[WORLD_NODES_MAX][CHANCE_CALLS];
     bool waits[WORLD_NODES_MAX][CHANCE_CALLS]; /* the shard has not taken it on yet */
     unsigned pushed[WORLD_NODES_MAX][CHANCE_KEYS];
-    unsigned begun; /* bits of nodes that know of the last change of members */
 };
 
 /* Two to four nodes, of one technique or another. */
 void chance_open(struct chance *, uint64_t seed);
-/* A worker does something, time passes, a frame arrives, or a node hears of the change: any but the
- * last, which all_hear_of_it() tells. */
+/* A worker does something, time passes, a frame arrives, or a node hears of a change: any but the
+ * last one, which all_hear_of_it() tells. */
 void chance_steps(struct chance *, uint64_t times);
 void all_hear_of_it(struct chance *);
 /* Nothing is under way any more, and nothing waits. */
@@ -54,8 +53,8 @@ void take_values(struct chance *);
 
 /* Of those that live, or that were lost. */
 unsigned chance_node(struct chance *, bool is_lost);
-/* Nobody hears of it yet. */
-void chance_lose(struct chance *, unsigned node);
+/* One that was lost comes back; of the others nobody hears of it yet. */
+void chance_join(struct chance *);
 /* One that was lost comes back while others ask, and does so, too: nothing is lost, or done twice. */
 void join_by_chance(struct chance *);
 

@@ -475,14 +475,21 @@ TEST(repair, markers_out_of_order_are_refused)
     CHECK(!world_receive(w, 0, 2, offer));
     CHECK(!world_receive(w, 0, 2, marker));
     CHECK_STR(world_receive(w, 0, 2, marker), order);
-    CHECK_STR(world_receive(w, 0, 2, offer), "behind those of its repair");
     world_lose(w, 1);
     begin(w, 0, 1, 1);
     CHECK_STR(world_receive(w, 0, 2, held), "never asked");
     held.flags = WIRE_BEGIN;
     CHECK_STR(world_receive(w, 0, 2, held), "never sent");
-    marker.round = 2;
+    marker.round = 3;
     CHECK_STR(world_receive(w, 0, 2, marker), order);
+    marker.round = 2;
+    marker.clock = 2;
+    CHECK_STR(world_receive(w, 0, 2, marker), order);
+    marker.round = CHANGES_MAX + 1;
+    CHECK_STR(world_receive(w, 0, 2, marker), "no possible repair");
+    marker.round = 2;
+    marker.clock = 1;
+    CHECK(!world_receive(w, 0, 2, marker)); /* another change has overtaken the first */
 }
 
 /* ---- any order ---- */
@@ -491,7 +498,7 @@ static void lose_by_chance(struct chance *c)
 {
     struct world *w = c->w;
     bool is_safe[CHANCE_KEYS];
-    chance_lose(c, chance_node(c, false));
+    world_change(c->w, CHANGE_LOST, chance_node(c, false));
     chance_steps(c, 300);
     for (locus_key key = 0; key < CHANCE_KEYS; key++) {
         is_safe[key] = false;
@@ -524,6 +531,39 @@ TEST(repair, loss_at_any_time_leaves_one_owner_and_nothing_that_waits)
         if (seed % 2) join_by_chance(&c);
         if (seed % 2 || nodes == 4) lose_by_chance(&c);
         if (nodes == 4) join_by_chance(&c);
+        world_free(&c.w);
+    }
+}
+
+/* A second one, while the first or the joining of a node is repaired. */
+TEST(repair, losses_within_a_repair_leave_one_owner_and_nothing_that_waits)
+{
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        static struct chance c;
+        chance_open(&c, 3 * seed + 2); /* of four nodes */
+        struct world *w = c.w;
+        chance_steps(&c, 200);
+        world_change(w, CHANGE_LOST, chance_node(&c, false));
+        chance_steps(&c, world_random(w, 300));
+        if (seed % 2) {
+            all_hear_of_it(&c);
+            chance_settle(&c);
+            chance_join(&c);
+            chance_steps(&c, world_random(w, 300));
+        }
+        for (unsigned losses = 1 + (unsigned)world_random(w, 2); losses > 0; losses--) {
+            world_change(w, CHANGE_LOST, chance_node(&c, false));
+            chance_steps(&c, world_random(w, 300));
+        }
+        all_hear_of_it(&c);
+        chance_settle(&c);
+        for (locus_key key = 0; key < CHANCE_KEYS; key++)
+            CHECK(value_of(w, key) <= pushed_by(&c, key, true));
+        take_values(&c);
+        chance_steps(&c, 200);
+        chance_settle(&c);
+        check_values(&c);
+        if (seed % 3) join_by_chance(&c);
         world_free(&c.w);
     }
 }

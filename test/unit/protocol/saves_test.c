@@ -81,7 +81,7 @@ static void lose_by_chance(struct chance *c, enum writes writes)
     lost = chance_node(c, false);
     for (locus_key key = 0; key < CHANCE_KEYS; key++)
         least[key] = seen.of[key].owner == lost ? seen.of[key].came : pushed_by(c, key, true);
-    chance_lose(c, lost);
+    world_change(c->w, CHANGE_LOST, lost);
     c->writes = NO_WRITES;
     repair(c);
     c->writes = ALL_WRITE;

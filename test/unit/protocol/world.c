@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include "protocol/loss.h"
 #include "protocol/repair.h"
 #include "test.h"
 
@@ -230,7 +231,8 @@ void world_change(struct world *w, enum change_kind kind, unsigned node)
 
 void world_hear(struct world *w, unsigned node)
 {
-    repair_begin(&w->node[node].shard, w->change[w->changes - 1]);
+    struct shard *s = &w->node[node].shard;
+    repair_begin(s, w->change[s->losses->change.number]);
 }
 
 void world_pass(struct world *w, int times, uint64_t ns)
