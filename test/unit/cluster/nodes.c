@@ -258,7 +258,7 @@ uint64_t node_expect_joining(struct node *n, unsigned rank, const char *address)
 {
     pthread_mutex_lock(&mutex);
     while (n->losses == 0 &&
-           (n->join_id == 0 || n->joins != rank || strcmp(n->join_address, address)))
+           (n->join_id == 0 || n->joins != rank || strcmp(n->join_address, address) != 0))
         pthread_cond_wait(&loss, &mutex);
     CHECK_EQ(n->losses, 0);
     uint64_t id = n->join_id;
