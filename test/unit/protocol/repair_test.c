@@ -225,23 +225,6 @@ TEST(repair, replica_with_an_update_of_its_own_is_more_than_one_of_zeros)
     CHECK_EQ(world_value(w, 2, key), 2);
 }
 
-/* The home has a hint, and no replica. */
-TEST(repair, replica_becomes_the_row_by_way_of_a_home_that_has_none)
-{
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 4);
-    locus_key key = world_key(w, 0);
-    world_run(w, 0, REQUEST_SET, key, 7);
-    for (unsigned n = 1; n < 4; n++) {
-        world_intend(w, n, 0, key, 0, 1000);
-        world_deliver_all(w);
-    }
-    CHECK_EQ(world_known(w, 0, key).owner, 1);
-    lose(w, 1, 1);
-    CHECK_EQ(world_owner(w, key), 2);
-    CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
-    CHECK(world_is_replica(w, 3, key));
-}
-
 /* The version that a push waits for was of the lost owner's counting. */
 TEST(repair, push_that_its_replica_lacks_is_done)
 {
