@@ -171,6 +171,7 @@ static void add_counted(struct cluster *c, struct locus_losses *l)
     l->rows_from_replicas = all.rows_from_replicas;
     l->rows_from_saves = all.rows_from_saves;
     l->rows_zero = all.rows_lost;
+    l->rows_handed_over = all.rows_handed_over;
     l->saves = all.saves;
     l->saved_bytes = all.saved_bytes;
     l->save_age_s = 1e-9 * (double)ages.here_ns;
