@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
+import nodes
 import support
 from support import ENDLESS, HANG_S, LOCUS, MEMBER
 from test_report import REPORT
@@ -93,6 +94,21 @@ class Programs(support.TestCase):
     def test_is_refused_with_a_technique_that_cannot(self):
         self.refuses(f"{RUN} -n 2 -- {MEMBER} --technique static", 1, "survives is 1, and technique LOCUS_STATIC")
         self.refuses(f"LOCUS_SURVIVES=yes {LOCUS} run -n 1 -- {MEMBER}", 1, 'LOCUS_SURVIVES is "yes": must be 0 to 1')
+
+
+class Newcomers(nodes.TestCase):
+    def test_one_that_is_not_let_in_says_for_whom_it_waits(self):
+        table, at = 'locus.Table("rows", 64, 4)', self.folder()
+        job = self.start_nodes(3, table, "survives=True")
+        job.do("w.pop().close(); nodes.pop().leave()")
+        job.do(f"import sys; saved = pool.submit(w[0].checkpoint, {at!r}); again = pool.submit("
+               f"lambda: locus.open([{table}], rank=2, size=3, rendezvous=sys.argv[2], survives=True))")
+        job.await_text("locus: node 2 has waited 10 s to become a member of the running job: ", stream="err")
+        job.do(f"w[1].checkpoint({at!r}); saved.result(); nodes.append(again.result())")
+        job.do("w.append(nodes[2].worker()); met = pool.submit(w[2].meet)")
+        job.await_text("locus: locus_meet has waited 10 s for ranks 0, 1 to call it, too\n", stream="err")
+        job.do("list(pool.map(lambda worker: worker.meet(), w[:2])); met.result()")
+        job.end()
 
 
 class Training(support.TestCase):
