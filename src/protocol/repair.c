@@ -259,9 +259,9 @@ static void decide_row(struct shard *s, struct row_ref ref)
     if (l.is_here || l.term >= loss_term(s->losses)) return;
     if (l.is_replica && l.owner != s->rank) return; /* or it is an orphan of ours */
     if (home != s->rank) {
-        /* without a word it would be here, until the home passes */
-        directory_word next = row_ref_is_home(ref) ? directory_elsewhere(home, loss_term(s->losses))
-                                                   : 0;
+        /* without a word it would be here until the home passes; all that is said later is news */
+        directory_word next =
+            row_ref_is_home(ref) ? directory_elsewhere(home, loss_term(s->losses) - 1) : 0;
         if (directory_load(row_ref_word(ref)) != next) directory_publish(row_ref_word(ref), next);
     } else if (is_untouched(s, ref, l) && !saves_row(s, ref)) {
         row_ref_moved(ref); /* here, as soon as the home is */

@@ -226,15 +226,20 @@ unsigned chance_node(struct chance *c, bool is_lost)
     return node;
 }
 
-void join_by_chance(struct chance *c)
+void chance_join(struct chance *c)
 {
     unsigned node = chance_node(c, true);
     for (unsigned i = 0; i < CHANCE_CALLS; i++) {
         c->call[node][i] = (struct call){0};
         c->waits[node][i] = false;
     }
-    chance_steps(c, world_random(c->w, 200));
     world_change(c->w, CHANGE_JOINS, node);
+}
+
+void join_by_chance(struct chance *c)
+{
+    chance_steps(c, world_random(c->w, 200));
+    chance_join(c);
     chance_steps(c, 300);
     all_hear_of_it(c);
     chance_steps(c, 300);

@@ -53,6 +53,8 @@ void take_values(struct chance *);
 
 /* Of those that live, or that were lost. */
 unsigned chance_node(struct chance *, bool is_lost);
+/* One that was lost comes back; of the others nobody hears of it yet. */
+void chance_join(struct chance *);
 /* One that was lost comes back while others ask, and does so, too: nothing is lost, or done twice. */
 void join_by_chance(struct chance *);
 

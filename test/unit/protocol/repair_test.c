@@ -549,7 +549,7 @@ TEST(repair, losses_within_a_repair_leave_one_owner_and_nothing_that_waits)
         if (seed % 2) {
             all_hear_of_it(&c);
             chance_settle(&c);
-            world_change(w, CHANGE_JOINS, chance_node(&c, true));
+            chance_join(&c);
             chance_steps(&c, world_random(w, 300));
         }
         for (unsigned losses = 1 + (unsigned)world_random(w, 2); losses > 0; losses--) {
@@ -558,6 +558,8 @@ TEST(repair, losses_within_a_repair_leave_one_owner_and_nothing_that_waits)
         }
         all_hear_of_it(&c);
         chance_settle(&c);
+        for (locus_key key = 0; key < CHANCE_KEYS; key++)
+            CHECK(value_of(w, key) <= pushed_by(&c, key, true));
         take_values(&c);
         chance_steps(&c, 200);
         chance_settle(&c);
