@@ -230,7 +230,8 @@ static void decide_offers(struct shard *s)
     l->offers = 0;
 }
 
-/* Nobody has it: it begins here with its save, or with zeros. */
+/* Nobody has it: it begins here with its save, where that lies (there may be millions), or with
+ * zeros. */
 static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
 {
     const float *values = saves_row(s, ref);
@@ -238,8 +239,12 @@ static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
         shard_count(&s->counters.rows_from_saves, 1);
     else if (!loss_is_leave(s->losses)) /* then nobody has written it */
         shard_count(&s->counters.rows_lost, 1);
-    while ((is_replica ? row_promote(&s->mover, ref, values) : row_put(ref, values)) == -ENOMEM)
-        mover_make_room(&s->mover);
+    if (is_replica)
+        while (row_promote(&s->mover, ref, values)) mover_make_room(&s->mover);
+    else if (values)
+        row_adopt(ref, saves_give_slot(s, ref));
+    else
+        row_put(ref, NULL);
     came_here(s, ref);
     if (is_replica) replica_row_is_here(s, record_find(&s->records, ref.index), false);
 }

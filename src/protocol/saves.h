@@ -122,6 +122,8 @@ static inline const float *saves_row(const struct shard *s, struct row_ref ref)
     const struct saved *c = &s->saves->of[ref.index];
     return c->place ? partition_row(ref.partition, c->place - 1) : NULL;
 }
+/* Its slot, which is the caller's from now on: there is none here any more. */
+uint64_t saves_give_slot(struct shard *, struct row_ref);
 static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64_t term)
 {
     return s->saves->of[index].place && s->saves->of[index].term > term;

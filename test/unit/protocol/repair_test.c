@@ -177,6 +177,8 @@ TEST(repair, row_that_only_the_lost_node_had_is_what_who_gave_it_kept_or_zeros)
     lose(w, 1, 1);
     CHECK_EQ(world_owner(w, own), 0);
     CHECK_EQ(world_owner(w, other), home_of(w, other));
+    struct row_ref ref = world_ref(w, 0, own);
+    CHECK_EQ(directory_slot(row_word(ref)), row_ref_computed_slot(ref)); /* it was kept there */
     CHECK_EQ(world_run(w, 2, REQUEST_PULL, own, 0), 7);
     CHECK_EQ(world_run(w, 2, REQUEST_PULL, other, 0), 0);
     CHECK_EQ(from_saves(w), 1);
