@@ -402,6 +402,32 @@ TEST(repair, row_on_its_way_between_others_is_claimed_when_it_comes)
         if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
 }
 
+TEST(repair, rows_of_one_home_are_claimed_together)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    unsigned rows = 0;
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        if (!is_home_of(w, 0, key)) continue;
+        world_run(w, 0, REQUEST_SET, key, 7);
+        world_run(w, 2, REQUEST_LOCALIZE, key, 0);
+        rows++;
+    }
+    CHECK(rows > 10);
+    world_lose(w, 1);
+    begin(w, 2, 1, 1);
+    CHECK_EQ(world_entries(w, 2, 0), 2); /* and the marker */
+    begin(w, 0, 1, 1);
+    finish(w);
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        if (world_known(w, 2, key).term == 0) continue;
+        CHECK_EQ(world_owner(w, key), 2);
+        CHECK_EQ(world_known(w, 0, key).owner, 2);
+        CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
+        rows--;
+    }
+    CHECK_EQ(rows, 0);
+}
+
 /* ---- one after the other ---- */
 
 TEST(repair, second_loss_is_repaired_as_the_first_and_the_last_node_goes_on_alone)
