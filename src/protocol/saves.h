@@ -35,7 +35,7 @@ enum { SAVES_PAUSES = 31 * 4 };
 #define SAVES_AGE_NS UINT64_C(10000000000)
 enum { SAVES_PERCENT = 15, SAVES_FEW_BYTES = 1 << 16 };
 /* Of keys: so many rows that have come, at least, make a sweep due, as who gave them keeps them. */
-enum { SAVES_CAME_MIN = 1 << 16 };
+enum { SAVES_CAME_MIN = 1 << 18 };
 
 /* Of a row that is elsewhere. */
 struct saved {
