@@ -144,6 +144,9 @@ static void see_view(void *context, const struct change *change, const char *rea
     struct cluster *c = context;
     pthread_mutex_lock(&c->mutex);
     bool is_anew = change->number == c->view.change.number, joins = change->kind == CHANGE_JOINS;
+    if (!is_anew && c->view.shards > 0)
+        fprintf(stderr, "locus: %s; another node is lost before its rows are saved anew\n",
+                c->view.loss);
     c->view.change = *change;
     if (!is_anew) c->view.shards = c->shards;
     if (!is_anew) c->view.began_ns = time_now_ns();
@@ -198,6 +201,10 @@ static void note_repaired(void *context, uint32_t view)
 {
     struct cluster *c = context;
     pthread_mutex_lock(&c->mutex);
+    if (view != c->view.change.number) { /* which another one has overtaken */
+        pthread_mutex_unlock(&c->mutex);
+        return;
+    }
     bool is_over = --c->view.shards == 0;
     if (is_over) report_repair(c);
     if (is_over) c->view.saved = view;

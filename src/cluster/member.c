@@ -243,7 +243,6 @@ static bool read_history(struct rendezvous *r, struct message_reader *reader)
     }
     r->view.change =
         (struct change){c->changes + 1, CHANGE_JOINS, r->rank}; /* which we begin with */
-    r->view.told = c->changes + 1;
     r->view.repaired = c->changes;
     return c->history && r->is_lost[r->rank];
 }
@@ -321,7 +320,20 @@ static bool on_lost(struct rendezvous *r, struct message_reader *reader)
     return true;
 }
 
-/* The next one comes when all have answered this one. What was reported until now is decided. */
+static bool keep_news(struct rendezvous *r, struct message_reader *reader)
+{
+    struct news *n = calloc(1, sizeof *n);
+    if (!n) return false;
+    n->change = r->view.change;
+    message_get_text(reader, n->reason, sizeof n->reason);
+    if (!r->view.first) r->view.end = &r->view.first;
+    *r->view.end = n;
+    r->view.end = &n->next;
+    return true;
+}
+
+/* Unless it is a loss the next one comes when all have answered this one. What was reported until now
+ * is decided. */
 static bool on_view(struct rendezvous *r, struct message_reader *reader)
 {
     uint32_t number = message_get_u32(reader), kind = message_get_u32(reader),
@@ -330,7 +342,8 @@ static bool on_view(struct rendezvous *r, struct message_reader *reader)
     bool is_ours = rank == r->rank && kind == CHANGE_JOINS && number == last->number;
     bool is_leave = kind == CHANGE_LEAVES;
     bool is_next = (rank != r->rank || (is_leave && r->phase == LEAVING)) &&
-                   last->number == r->view.repaired && number == last->number + 1;
+                   (last->number == r->view.repaired || kind == CHANGE_LOST) &&
+                   number == last->number + 1;
     /* Who leaves is a member until we have repaired that: until then it may be lost. */
     bool is_lost = last->kind == CHANGE_LEAVES && kind == CHANGE_LOST && number == last->number &&
                    rank == last->node && rank != r->rank;
@@ -340,16 +353,14 @@ static bool on_view(struct rendezvous *r, struct message_reader *reader)
     if (is_leave ? r->is_lost[rank]
                  : !(is_lost && r->is_lost[rank]) && !change_members(r, kind, rank))
         return false;
-    if (is_lost) r->view.told = number - 1;
     r->view.change = (struct change){number, kind, rank};
-    message_get_text(reader, r->view.reason, sizeof r->view.reason);
     if (kind == CHANGE_JOINS && !is_ours)
         memcpy(r->cluster.address[rank], r->newcomer.address, sizeof r->newcomer.address);
     r->has_reported = r->has_reported_failure = false;
     for (unsigned i = 0; i < r->silent_count; i++)
         if (r->silent[i] == rank) r->silent[i] = r->silent[--r->silent_count];
     hub_note(&r->hub);
-    return message_read_all(reader);
+    return is_ours || (keep_news(r, reader) && message_read_all(reader)); /* we began with ours */
 }
 
 static bool on_joining(struct rendezvous *r, struct message_reader *reader)
@@ -408,12 +419,11 @@ static void on_message(void *context, struct channel *c, const struct message_he
 
 static void tell_view(struct rendezvous *r)
 {
-    char reason[MESSAGE_TEXT_MAX];
-    const struct change change = r->view.change;
-    memcpy(reason, r->view.reason, sizeof reason);
-    r->view.told = change.number;
+    struct news *n = r->view.first;
+    r->view.first = n->next;
     hub_unlock(&r->hub);
-    r->seen(r->context, &change, reason);
+    r->seen(r->context, &n->change, n->reason);
+    free(n);
     hub_lock(&r->hub);
 }
 
@@ -443,7 +453,7 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
         hub_lock(&r->hub);
     }
     if (r->newcomer.is_news && r->phase != LOST && r->may_tell) tell_joining(r);
-    if (r->view.change.number != r->view.told && r->phase != LOST && r->may_tell) tell_view(r);
+    while (r->view.first && r->phase != LOST && r->may_tell) tell_view(r);
     return HUB_NEVER;
 }
 

@@ -33,6 +33,13 @@ enum { MEMBER_SILENT_MAX = 16 };
  */
 enum member_phase { AWAY, GREETED, WELCOMED, FAILED, RUNNING, LEAVING, LEFT, LOST };
 
+/* A change of members, and why. */
+struct news {
+    struct change change;
+    char reason[MESSAGE_TEXT_MAX];
+    struct news *next;
+};
+
 struct rendezvous {
     struct hub hub; /* its lock is ours */
     bool has_hub, is_stopped;
@@ -70,9 +77,9 @@ struct rendezvous {
     char lost_reason[MESSAGE_TEXT_MAX];
     bool may_tell, has_told; /* the callback */
     struct {
-        struct change change;    /* the last that came */
-        uint32_t told, repaired; /* was told, was answered */
-        char reason[MESSAGE_TEXT_MAX];
+        struct change change;      /* the last that came */
+        uint32_t repaired;         /* was answered */
+        struct news *first, **end; /* those that have yet to be told */
     } view;
     struct {
         uint64_t id;

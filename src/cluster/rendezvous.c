@@ -461,5 +461,10 @@ void rendezvous_free(struct rendezvous *r)
     free(r->cluster.workers);
     free(r->cluster.history);
     free(r->is_lost);
+    while (r->view.first) {
+        struct news *n = r->view.first;
+        r->view.first = n->next;
+        free(n);
+    }
     free(r);
 }

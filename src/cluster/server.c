@@ -88,7 +88,9 @@ static bool on_repaired(struct server *s, unsigned rank, struct message_reader *
 {
     struct member *m = &s->members.member[rank];
     uint32_t number = message_get_u32(r);
-    if (!message_read_all(r) || number != s->members.changes || !m->is_repairing) return false;
+    if (!message_read_all(r)) return false;
+    if (number < s->members.changes) return number > 0; /* another change has overtaken it */
+    if (number > s->members.changes || !m->is_repairing) return false;
     m->is_repairing = false;
     s->repairing--;
     if (s->repairing == 0 && s->leaver) server_end_leave(s);

@@ -18,11 +18,15 @@ static struct message *lost_message(unsigned rank, const char *reason)
     return message_done(m);
 }
 
-/* None is under way. */
+/* Whatever change is under way. */
+static bool may_lose(const struct server *s)
+{
+    return s->survives && s->is_open && s->leaving == 0 && s->members.changes < CHANGES_MAX;
+}
+
 bool server_may_change(const struct server *s)
 {
-    return s->survives && s->is_open && s->repairing == 0 && s->leaving == 0 &&
-           s->members.changes < CHANGES_MAX;
+    return may_lose(s) && s->repairing == 0;
 }
 
 static void say_change(struct server *s, const char *reason)
@@ -150,30 +154,35 @@ static void lose_leaver(struct server *s, const char *reason)
     say_change(s, reason);
 }
 
+/* What it has given away may have been to that node. */
+static void lose_other_leaver(struct server *s, unsigned rank, const char *reason)
+{
+    char why[MESSAGE_TEXT_MAX];
+    snprintf(why, sizeof why, "was about to leave when node %u %.400s", rank, reason);
+    let_go(s, s->leaver, lost_message(s->leaver, why));
+    lose_leaver(s, why);
+}
+
 static void survive(struct server *s, unsigned rank, const char *reason)
 {
     server_call_off(s, rank, reason);
     let_go(s, rank, lost_message(rank, reason));
-    if (rank == s->leaver)
+    if (rank == s->leaver) {
         lose_leaver(s, reason);
-    else
+    } else {
+        if (s->leaver) lose_other_leaver(s, rank, reason);
         change_members(s, CHANGE_LOST, rank, reason);
+    }
     server_goes_on_without(s);
 }
 
 /* Why the loss of a node that is not rank 0 ends the job all the same; "" where it always does. */
 static void say_why(const struct server *s, unsigned rank, char *text, size_t room)
 {
-    static const char *const name[] = {
-        [CHANGE_LOST] = "loss", [CHANGE_LEAVES] = "leaving", [CHANGE_JOINS] = "joining"};
-    const struct change *last = &s->members.change[s->members.changes - 1];
     text[0] = '\0';
     if (rank == 0 || !s->survives) return;
     if (!s->is_open)
         snprintf(text, room, ", before all nodes had opened");
-    else if (s->repairing > 0)
-        snprintf(text, room, ", before the others were done with the %s of node %u",
-                 name[last->kind], last->node);
     else if (s->leaving > 0)
         snprintf(text, room, ", after others had begun to close");
     else
@@ -186,7 +195,7 @@ void server_lose(struct server *s, unsigned rank, const char *reason)
     char why[128], whole[MESSAGE_TEXT_MAX];
     admission_lose(&s->admission, rank, reason);
     if (!is_running(s) || s->members.member[rank].is_lost) return;
-    if (rank != 0 && (server_may_change(s) || rank == s->leaver)) {
+    if (rank != 0 && (may_lose(s) || rank == s->leaver)) {
         survive(s, rank, reason);
         return;
     }

@@ -208,7 +208,7 @@ static const char *pass_on(struct shard *s, const struct arrival *a, struct loca
 
 static __attribute__((cold)) const char *park_in_repair(struct shard *s, const struct arrival *a)
 {
-    return a->entry->origin == loss_gone(s->losses) ? NULL : park(s, a);
+    return s->losses->is_member[a->entry->origin] ? park(s, a) : NULL;
 }
 
 /* ---- requests ---- */
@@ -315,20 +315,20 @@ static void serve_all_parked(struct shard *s, struct record *r)
 void parked_serve_anew(struct shard *s, struct record *r)
 {
     for (struct parked *p = r->parked; p; p = p->next) {
-        p->entry.owner = (uint16_t)loss_gone(s->losses);
+        p->entry.owner = UINT16_MAX;
         p->entry.term = 0;
     }
     serve_all_parked(s, r);
 }
 
-void parked_drop(struct shard *s, struct record *r, unsigned origin)
+void parked_drop(struct shard *s, struct record *r)
 {
     struct parked *p = r->parked, *last = NULL;
     r->parked = NULL;
     for (struct parked *next; p; p = next) {
         next = p->next;
         p->next = NULL;
-        if (p->entry.origin == origin) {
+        if (!s->losses->is_member[p->entry.origin]) {
             s->parked_bytes -= wire_entry_bytes(p->entry.length);
             free(p);
             continue;

@@ -23,8 +23,8 @@
 /* Serves the entries of a frame. NULL, or what is wrong with one, in the words of wire.h. */
 const char *dispatch(struct shard *, unsigned peer, struct wire_cursor *);
 
-/* Drops what the node has parked with the key. */
-void parked_drop(struct shard *, struct record *, unsigned origin);
+/* Drops what nodes that are no members any more have parked with the key. */
+void parked_drop(struct shard *, struct record *);
 /* Serves what is parked with the key, or passes it on, when a repair is over: what the entries say
  * of owners is of the time before. */
 void parked_serve_anew(struct shard *, struct record *);

@@ -12,11 +12,21 @@ static uint32_t marker(uint32_t number, unsigned phase)
     return (number - 1) * LOSS_PHASES + phase;
 }
 
+/* The change that a node with that marker has begun. */
+static uint32_t number_of(uint32_t marker)
+{
+    return (marker + LOSS_PHASES - 1) / LOSS_PHASES;
+}
+
+/* Who has begun another change has perhaps not gone through this one, nor shall we. */
 static bool have_members_said(const struct shard *s, uint32_t number, unsigned phase)
 {
     const struct losses *l = s->losses;
-    for (unsigned i = 0; i < l->members; i++)
-        if (l->member[i] != s->rank && l->said[l->member[i]] < marker(number, phase)) return false;
+    for (unsigned i = 0; i < l->members; i++) {
+        uint32_t said = l->said[l->member[i]];
+        if (l->member[i] == s->rank) continue;
+        if (said < marker(number, phase) || number_of(said) != number) return false;
+    }
     return true;
 }
 
@@ -69,17 +79,16 @@ unsigned loss_next_heir(const struct losses *l, struct row_ref ref)
     return l->next_heir[bucket_of(ref)];
 }
 
-static unsigned next_home(const struct shard *s, unsigned bucket)
-{
-    const struct losses *l = s->losses;
-    unsigned home = s->store->homes[s->number].node[bucket], node = l->change.node;
-    if (loss_is_join(l)) return s->store->home.node[bucket] == node ? node : home;
-    return home == node ? l->heir[bucket] : home;
-}
-
 unsigned loss_home(const struct shard *s, struct row_ref ref)
 {
-    return next_home(s, bucket_of(ref));
+    return s->losses->next_home[bucket_of(ref)];
+}
+
+bool loss_is_undecided(const struct losses *l, unsigned node)
+{
+    for (unsigned i = 0; i < l->undecideds; i++)
+        if (l->undecided[i] == node) return true;
+    return false;
 }
 
 static void find_members(struct shard *s)
@@ -93,11 +102,18 @@ static void find_members(struct shard *s)
 void loss_begin(struct shard *s, struct change change)
 {
     struct losses *l = s->losses;
-    l->is_member[change.node] = change.kind == CHANGE_JOINS;
+    bool joins = change.kind == CHANGE_JOINS;
+    l->is_member[change.node] = joins;
+    if (joins) l->joined[change.node] = change.number;
+    if (!loss_is_undecided(l, change.node)) l->undecided[l->undecideds++] = (uint16_t)change.node;
     find_members(s);
     l->change = change;
     l->phase = 0;
-    for (unsigned b = 0; b < HOME_BUCKETS; b++) l->next_heir[b] = find_heir(l, b, next_home(s, b));
+    for (unsigned b = 0; b < HOME_BUCKETS; b++) {
+        if (joins && s->store->home.node[b] == change.node) l->next_home[b] = (uint16_t)change.node;
+        if (!joins && l->next_home[b] == change.node) l->next_home[b] = l->next_heir[b];
+        l->next_heir[b] = find_heir(l, b, l->next_home[b]);
+    }
 }
 
 /* Who is no member says nothing, and if it becomes one says what the others say then. */
@@ -105,8 +121,9 @@ void loss_pass(struct shard *s)
 {
     struct losses *l = s->losses;
     for (unsigned b = 0; b < HOME_BUCKETS; b++)
-        home_pass(&s->store->homes[s->number], b, next_home(s, b));
+        home_pass(&s->store->homes[s->number], b, l->next_home[b]);
     memcpy(l->heir, l->next_heir, sizeof l->heir);
+    l->undecideds = 0;
     for (unsigned n = 0; n < s->nodes; n++)
         if (!l->is_member[n]) l->said[n] = marker(l->change.number, LOSS_PHASES);
 }
@@ -122,19 +139,47 @@ void loss_offer(struct shard *s, const struct offer *o)
     l->offer[l->offers++] = *o;
 }
 
+static int compare(const void *a, const void *b)
+{
+    const struct offer *x = a, *y = b;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    if (x->index != y->index) return x->index < y->index ? -1 : 1;
+    if (x->term != y->term) return x->term > y->term ? -1 : 1;
+    if (x->version != y->version) return x->version > y->version ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* The last owner's, and of those who has most of its updates. */
+size_t loss_sort_offers(struct losses *l)
+{
+    size_t n = 0;
+    if (l->offers > 0) qsort(l->offer, l->offers, sizeof *l->offer, compare);
+    while (n < l->offers && l->offer[n].number == l->change.number) n++;
+    return n;
+}
+
+void loss_forget_offers(struct losses *l, uint32_t until)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->offers; i++)
+        if (l->offer[i].number > until) l->offer[n++] = l->offer[i];
+    l->offers = n;
+}
+
 static const char *const no_repair = "the repair of a loss that ends the job";
 
-/* In order, and at most one loss ahead: who is further has heard our markers. */
+/* In order; but a change that begins overtakes the one before, in any phase. */
 const char *loss_marker(struct shard *s, const struct arrival *a)
 {
     struct losses *l = s->losses;
     const struct wire_entry *e = a->entry;
     if (!l) return no_repair;
-    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 ||
-        e->round > l->change.number + 1 ||
-        marker(e->round, (unsigned)e->clock) != l->said[a->peer] + 1)
-        return "a marker of a repair out of its order";
-    l->said[a->peer]++;
+    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > CHANGES_MAX)
+        return "a marker of no possible repair";
+    uint32_t said = l->said[a->peer], says = marker(e->round, (unsigned)e->clock);
+    bool begins = e->clock == 1 && e->round == number_of(said) + 1;
+    if (says != said + 1 && !begins) return "a marker of a repair out of its order";
+    l->said[a->peer] = says;
     if (l->leaves) loss_serves_on(s);
     return NULL;
 }
@@ -144,9 +189,11 @@ const char *loss_offered(struct shard *s, const struct arrival *a)
     const struct wire_entry *e = a->entry;
     struct losses *l = s->losses;
     if (!l) return no_repair;
-    if (l->said[a->peer] % LOSS_PHASES != 0) return "an offer behind those of its repair";
-    if (l->offers >= s->records.keys * s->nodes) return "more offers than there can be replicas";
-    loss_offer(s, &(struct offer){a->ref.index, e->term, e->version, a->peer});
+    uint32_t number = number_of(l->said[a->peer]) + 1; /* behind the offers comes its marker */
+    if (number < l->change.number) return NULL;        /* it offers again what it still has */
+    if (l->offers / s->nodes / s->records.keys > number - l->change.number)
+        return "more offers than there can be replicas";
+    loss_offer(s, &(struct offer){a->ref.index, e->term, e->version, number, a->peer});
     return NULL;
 }
 
@@ -168,13 +215,18 @@ int loss_init(struct shard *s)
     if (!l) return -ENOMEM;
     l->is_member = calloc(s->nodes, sizeof *l->is_member);
     l->member = calloc(s->nodes, sizeof *l->member);
+    l->undecided = calloc(s->nodes, sizeof *l->undecided);
+    l->joined = calloc(s->nodes, sizeof *l->joined);
     l->said = calloc(s->nodes, sizeof *l->said);
     l->round = calloc(s->nodes, sizeof *l->round);
-    if (!l->is_member || !l->member || !l->said || !l->round) return -ENOMEM;
+    if (!l->is_member || !l->member || !l->undecided || !l->joined || !l->said || !l->round)
+        return -ENOMEM;
     memset(l->is_member, true, s->nodes * sizeof *l->is_member);
     find_members(s);
-    for (unsigned b = 0; b < HOME_BUCKETS; b++)
-        l->heir[b] = find_heir(l, b, s->store->home.node[b]);
+    for (unsigned b = 0; b < HOME_BUCKETS; b++) {
+        l->next_home[b] = s->store->home.node[b];
+        l->heir[b] = l->next_heir[b] = find_heir(l, b, l->next_home[b]);
+    }
     replay(s);
     return 0;
 }
@@ -185,6 +237,8 @@ void loss_fini(struct shard *s)
     if (!l) return;
     free(l->is_member);
     free(l->member);
+    free(l->undecided);
+    free(l->joined);
     free(l->said);
     free(l->round);
     free(l->offer);

@@ -2,7 +2,7 @@
  * loss.h - how a shard's cluster has changed, and what its peers have said of it. repair.h acts on it.
  *
  * Callers   the shard's thread
- * Memory    16 KiB; 17 bytes a node; 32 bytes for each replica of a row of the lost node, at the row's home
+ * Memory    24 KiB; 19 bytes a node; 32 bytes for each replica of a row of a lost node, at the row's home
  * Waiting   never
  * Life      loss_init, any use, loss_fini
  */
@@ -18,27 +18,33 @@ enum { LOSS_PHASES = 3 };
 /* A term after loss n is at least n << LOSS_TERM_SHIFT: what is learned then is later than all before. */
 enum { LOSS_TERM_SHIFT = 30 };
 
-/* A node has a replica of a row whose owner was lost. */
+/* A node has a replica of a row whose owner was lost, as it says in that repair. */
 struct offer {
     uint64_t index, term, version;
+    uint32_t number;
     unsigned node;
 };
 
 struct losses {
-    struct change change; /* the last one */
+    struct change change; /* the last one that has begun here */
     uint32_t repaired;    /* the last one whose repair is over; atomic */
     unsigned phase;
     bool *is_member;  /* [nodes] */
     uint16_t *member; /* [members] ascending */
     unsigned members;
-    uint32_t *said;  /* [nodes] markers that have come from each, since the beginning */
-    uint32_t *round; /* [nodes] that ended during the repair, and is to be acknowledged; 0: none */
+    uint16_t
+        *undecided; /* [undecideds] nodes that have changed since this shard has last decided */
+    unsigned undecideds;
+    uint32_t *said;   /* [nodes] the last marker of each */
+    uint32_t *joined; /* [nodes] the last change by which each has joined; 0: none */
+    uint32_t *round;  /* [nodes] that ended during the repair, and is to be acknowledged; 0: none */
     struct offer *offer; /* in order of arrival */
     size_t offers, capacity;
-    /* the home of each bucket if its present one is lost; as soon as the change is repaired */
-    uint16_t heir[HOME_BUCKETS], next_heir[HOME_BUCKETS];
+    /* of each bucket: the home if its present one is lost; both as soon as the change is repaired */
+    uint16_t heir[HOME_BUCKETS], next_home[HOME_BUCKETS], next_heir[HOME_BUCKETS];
     uint32_t leaves; /* the change by which we leave; 0: none */
     bool has_left;   /* and have said that all we had is with others */
+    bool we_join;    /* and have not heard all of the others' clocks */
 };
 
 int loss_init(struct shard *); /* 0 or -ENOMEM */
@@ -54,15 +60,9 @@ static inline bool loss_is_join(const struct losses *l)
     return l->change.kind == CHANGE_JOINS;
 }
 
-/* The node that is gone behind the present change; a number that no node has: it joins. */
-static inline unsigned loss_gone(const struct losses *l)
-{
-    return loss_is_join(l) ? UINT16_MAX : l->change.node;
-}
-
-/* The members change. */
+/* The members change. What is not decided of changes before is decided with this one. */
 void loss_begin(struct shard *, struct change);
-/* Homes and heirs change. */
+/* Decided is all of it: homes and heirs change. */
 void loss_pass(struct shard *);
 /* Have all members but us said that they are in this phase of the present loss? Who leaves is none,
  * but says the first. */
@@ -81,8 +81,12 @@ void loss_serves_on(struct shard *);
 unsigned loss_home(const struct shard *, struct row_ref);
 unsigned loss_heir(const struct losses *, struct row_ref); /* if its home is lost */
 unsigned loss_next_heir(const struct losses *, struct row_ref);
+bool loss_is_undecided(const struct losses *, unsigned node);
 
 void loss_offer(struct shard *, const struct offer *);
+/* Those of the present change, of one key the best first. */
+size_t loss_sort_offers(struct losses *);
+void loss_forget_offers(struct losses *, uint32_t until); /* of that change and those before */
 
 /* From peers. They return NULL, or what is wrong with the message. */
 const char *loss_marker(struct shard *, const struct arrival *);

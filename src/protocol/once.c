@@ -70,14 +70,17 @@ const char *once_hear(struct shard *s, const struct arrival *a)
 
 void once_tell_origins(struct shard *s)
 {
-    unsigned lost = s->losses->change.node;
-    for (unsigned origin = 0; s->once && origin < s->nodes; origin++)
-        if (origin != s->rank) say(s, origin, lost, WIRE_BEGIN, once_of(s, lost, origin), 0);
+    const struct losses *l = s->losses;
+    for (unsigned i = 0; s->once && i < l->undecideds; i++)
+        for (unsigned origin = 0; origin < s->nodes; origin++) {
+            unsigned lost = l->undecided[i];
+            if (origin == s->rank || l->is_member[lost]) continue;
+            say(s, origin, lost, WIRE_BEGIN, once_of(s, lost, origin), 0);
+        }
 }
 
-void once_forget(struct shard *s)
+void once_forget(struct shard *s, unsigned lost)
 {
-    unsigned lost = s->losses->change.node;
     for (unsigned n = 0; s->once && n < s->nodes; n++) {
         once_of(s, lost, n)->count = 0;
         if (n != lost) once_of(s, n, lost)->count = s->once->said[(size_t)n * s->nodes + lost] = 0;

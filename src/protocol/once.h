@@ -64,8 +64,8 @@ static inline void once_tell(struct shard *s, unsigned node)
 /* From a peer. Returns NULL, or what is wrong with the message. */
 const char *once_hear(struct shard *, const struct arrival *);
 
-/* A node was lost (repair.h): tells others what it had written for them; all have heard that. */
+/* Nodes were lost (repair.h): tells others what they had written for them; all have heard that. */
 void once_tell_origins(struct shard *);
-void once_forget(struct shard *);
+void once_forget(struct shard *, unsigned lost);
 
 #endif

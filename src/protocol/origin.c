@@ -1,6 +1,7 @@
 #include "protocol/origin.h"
 
 #include "protocol/clocks.h"
+#include "protocol/loss.h"
 #include "protocol/once.h"
 #include "store/change.h"
 
@@ -442,6 +443,7 @@ const char *origin_held(struct shard *s, const struct wire_entry *e)
 const char *origin_told(struct shard *s, const struct wire_entry *e)
 {
     if (!s->once || s->failure != SHARD_REPAIRS) return "writes of a node that was not lost";
+    if (!loss_is_undecided(s->losses, e->owner)) return NULL; /* who says it has not decided */
     uint64_t answers = once_of(s, e->owner, s->rank)->count;
     for (uint64_t i = answers > e->version ? answers - e->version : 0; i < e->length; i++) {
         uint32_t tag;

@@ -44,14 +44,14 @@ static void hold_credit(struct shard *s, bool holds)
 static void note_lost_sender(struct shard *s, struct record *r)
 {
     r->is_held = false;
-    if (r->parked) parked_drop(s, r, loss_gone(s->losses));
+    if (r->parked) parked_drop(s, r);
 }
 
 /* Its owner is lost, or the row was on its way to us, and is lost with who gave it if it does not come
  * before the others are through with their first phase. */
 static bool may_be_orphan(const struct shard *s, unsigned owner)
 {
-    return owner == loss_gone(s->losses) || owner == s->rank;
+    return !s->losses->is_member[owner] || owner == s->rank;
 }
 
 /* One of zeros that nobody has written has less than any save. */
@@ -59,9 +59,12 @@ static void offer(struct shard *s, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);
     unsigned home = loss_home(s, ref);
-    if (!r || !may_be_orphan(s, r->owner) || !row_word_is_written(ref, row_word(ref))) return;
+    if (!r || !row_word_is_written(ref, row_word(ref))) return;
+    /* an orphan of an earlier loss: the owner may be lost that was to count it */
+    if (!may_be_orphan(s, r->owner) && !r->is_orphan) return;
     if (home == s->rank) {
-        loss_offer(s, &(struct offer){ref.index, r->term, r->version, s->rank});
+        uint32_t number = s->losses->change.number;
+        loss_offer(s, &(struct offer){ref.index, r->term, r->version, number, s->rank});
         return;
     }
     shard_entry(s, home,
@@ -186,8 +189,11 @@ static void say_held(struct shard *s, struct record *r)
 
 static void find_orphan(struct shard *s, struct record *r)
 {
+    const struct losses *changed = s->losses;
     struct row_ref ref = shard_row_ref(s, r->index);
-    holders_remove(r, ref, loss_gone(s->losses));
+    for (unsigned i = 0; i < changed->undecideds; i++)
+        if (!changed->is_member[changed->undecided[i]])
+            holders_remove(r, ref, changed->undecided[i]);
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (!l.is_replica) return;
@@ -239,23 +245,13 @@ static void promote(struct shard *s, const struct offer *o)
                 0);
 }
 
-/* Of one key the best comes first: the last owner's, and of those who has most of its updates. */
-static int compare(const void *a, const void *b)
-{
-    const struct offer *x = a, *y = b;
-    if (x->index != y->index) return x->index < y->index ? -1 : 1;
-    if (x->term != y->term) return x->term > y->term ? -1 : 1;
-    if (x->version != y->version) return x->version > y->version ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
-
 static void decide_offers(struct shard *s)
 {
     struct losses *l = s->losses;
-    if (l->offers > 0) qsort(l->offer, l->offers, sizeof *l->offer, compare);
-    for (size_t i = 0; i < l->offers; i++)
+    size_t offers = loss_sort_offers(l);
+    for (size_t i = 0; i < offers; i++)
         if (i == 0 || l->offer[i].index != l->offer[i - 1].index) promote(s, &l->offer[i]);
-    l->offers = 0;
+    loss_forget_offers(l, l->change.number);
 }
 
 /* Nobody has it: it begins here with its save, where that lies (there may be millions), or with
@@ -277,17 +273,30 @@ static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
     if (is_replica) replica_row_is_here(s, record_find(&s->records, ref.index), false);
 }
 
+/* Nobody has heard of a write: it never was at home here, or was given up for who is lost now. */
+static bool is_untouched(const struct shard *s, struct row_ref ref, struct location l)
+{
+    const struct losses *changed = s->losses;
+    uint64_t joined = (uint64_t)changed->joined[l.owner] << LOSS_TERM_SHIFT;
+    if (directory_load(row_ref_word(ref)) == 0) return true;
+    return !l.is_replica && !changed->is_member[l.owner] && joined > 0 && l.term == joined;
+}
+
 /* What is known of owners from before: homes begin anew, and others ask the home. */
 static void decide_row(struct shard *s, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
-    bool is_untouched = directory_load(row_ref_word(ref)) == 0;
+    unsigned home = loss_home(s, ref);
     if (l.is_here || l.term >= loss_term(s->losses)) return;
     if (l.is_replica && l.owner != s->rank) return; /* or it is an orphan of ours */
-    if (loss_home(s, ref) != s->rank) {
-        if (!is_untouched) directory_publish(row_ref_word(ref), 0);
-    } else if (is_untouched && !saves_row(s, ref)) {
-        row_ref_moved(ref); /* here, as soon as the home is; nobody has heard of a write */
+    if (home != s->rank) {
+        /* without a word it would be here until the home passes; all that is said later is news */
+        directory_word next =
+            row_ref_is_home(ref) ? directory_elsewhere(home, loss_term(s->losses) - 1) : 0;
+        if (directory_load(row_ref_word(ref)) != next) directory_publish(row_ref_word(ref), next);
+    } else if (is_untouched(s, ref, l) && !saves_row(s, ref)) {
+        row_ref_moved(ref); /* here, as soon as the home is */
+        if (l.term > 0) directory_publish(row_ref_word(ref), 0);
         shard_count(&s->counters.relocated_in, 1);
     } else {
         begin_row(s, ref, l.is_replica);
@@ -300,19 +309,26 @@ static void decide_rows(struct shard *s, struct partition *p)
     for (uint64_t i = 0; i < p->keys; i++) decide_row(s, (struct row_ref){p, first + i});
 }
 
+static void change_peer(struct shard *s, unsigned node)
+{
+    bool is_member = s->losses->is_member[node];
+    if (!is_member) round_forget(s, node);
+    clocks_change(s, node, is_member);
+    once_forget(s, node);
+}
+
+/* Of this change, and of those that it has overtaken. */
 static void decide(struct shard *s)
 {
-    unsigned node = s->losses->change.node;
-    bool joins = loss_is_join(s->losses);
+    const struct losses *l = s->losses;
+    bool joins = loss_is_join(l);
     origin_ask_again(s);
     each_record(s, find_orphan);
     decide_offers(s);
-    if (!joins || node == s->rank) each_partition(s, decide_rows);
+    if (!joins || l->change.node == s->rank) each_partition(s, decide_rows);
     if (joins) saves_pass(s);
+    for (unsigned i = 0; i < l->undecideds; i++) change_peer(s, l->undecided[i]);
     loss_pass(s);
-    if (!joins) round_forget(s, node);
-    clocks_change(s, node, joins);
-    once_forget(s);
 }
 
 /* ---- it is over ---- */
@@ -337,7 +353,8 @@ static void end(struct shard *s)
         if (l->round[n]) shard_send(s, n, WIRE_ROUND_DONE, l->round[n], 0);
         l->round[n] = 0;
     }
-    if (l->change.node == s->rank) clocks_joined(s);
+    if (l->we_join) clocks_joined(s);
+    l->we_join = false;
     saves_repaired(s);
     __atomic_store_n(&l->repaired, l->change.number, __ATOMIC_RELEASE);
 }
@@ -401,6 +418,7 @@ static void have_nothing(struct shard *s, struct partition *p)
 /* We join: all that was before is as it is at the others. */
 static void begin_as_newcomer(struct shard *s)
 {
+    s->losses->we_join = true;
     each_partition(s, have_nothing);
     for (unsigned n = 0; n < s->nodes; n++)
         if (!s->losses->is_member[n]) clocks_change(s, n, false);
@@ -419,9 +437,9 @@ void repair_begin(struct shard *s, struct change change)
         return;
     }
     loss_begin(s, change);
+    if (s->failure == 0) hold_credit(s, true); /* else it overtakes another one */
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
-    hold_credit(s, true);
     origin_repairs(s);
     each_record(s, note_lost_sender);
     saves_repair(s);

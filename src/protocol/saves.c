@@ -319,6 +319,12 @@ static void hand_over(struct shard *s, const struct given *g)
     drop(s, ref);
 }
 
+/* Nobody there will say that it has saved, or waits for it. */
+static void forget_peer(struct saves_peer *p)
+{
+    *p = (struct saves_peer){.given = p->given, .capacity = p->capacity};
+}
+
 void saves_repair(struct shard *s)
 {
     struct saves *v = s->saves;
@@ -328,7 +334,8 @@ void saves_repair(struct shard *s)
     if (!loss_is_join(s->losses))
         __atomic_store_n(&v->age.lost_ns, is_lost ? p->age_ns : 0, __ATOMIC_RELAXED);
     v->awaited -= is_lost && p->asked != 0;
-    if (is_lost) p->asked = 0;
+    if (is_lost) forget_peer(p);
+    v->covers = 0;
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
     for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {
         bitset_remove(&v->taken, i);
@@ -376,9 +383,7 @@ void saves_pass(struct shard *s)
 void saves_repaired(struct shard *s)
 {
     const struct losses *l = s->losses;
-    struct saves_peer *p = &s->saves->peer[l->change.node];
-    /* nobody there will say that it has saved, or waits for it */
-    if (!loss_is_join(l)) *p = (struct saves_peer){.given = p->given, .capacity = p->capacity};
+    if (loss_is_leave(l)) forget_peer(&s->saves->peer[l->change.node]);
     s->saves->covers = l->change.number;
     s->saves->due_ns = 0;
     if (l->members == 1) tell_platform(s);

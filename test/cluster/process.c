@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -186,6 +188,30 @@ void child_kill(struct child *c)
     kill(c->pid, SIGKILL);
     waitpid(c->pid, NULL, 0);
     close(c->fd);
+}
+
+/* ---- memory that they share ---- */
+
+void *shared_new(size_t bytes, int *fd)
+{
+    int file = memfd_create("shared", MFD_CLOEXEC);
+    *fd = fcntl(file, F_DUPFD, 64); /* not one of the numbers that a child's own descriptors have */
+    CHECK(*fd >= 0 && ftruncate(*fd, (off_t)bytes) == 0);
+    close(file);
+    return shared_of(*fd, bytes);
+}
+
+void *shared_of(int fd, size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(memory != MAP_FAILED);
+    return memory;
+}
+
+void shared_free(void *memory, size_t bytes, int fd)
+{
+    munmap(memory, bytes);
+    close(fd);
 }
 
 /* ---- the rest ---- */

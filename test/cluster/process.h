@@ -64,6 +64,12 @@ void parent_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The parent's next line; false when the parent has closed the connection. */
 bool parent_hear(char line[LINE_BYTES]);
 
+/* Memory that a process has with the children that it starts: they inherit the descriptor, and find it
+ * by its number. */
+void *shared_new(size_t bytes, int *fd);
+void *shared_of(int fd, size_t bytes);
+void shared_free(void *, size_t bytes, int fd);
+
 struct role {
     const char *name;
     void (*body)(const char *arguments);

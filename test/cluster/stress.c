@@ -15,7 +15,6 @@
 #include "common/exact_steps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -714,22 +713,11 @@ static void run_seat(struct seat *seat)
 
 /* ---- rounds ---- */
 
-static struct round *map_round(int fd)
-{
-    void *r = mmap(NULL, sizeof(struct round), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(r != MAP_FAILED);
-    return r;
-}
-
-/* Not one of the numbers that a child's own descriptors have. */
 int stress_new(const struct stress *plan)
 {
-    int file = memfd_create("round", MFD_CLOEXEC), fd = fcntl(file, F_DUPFD, 64);
+    int fd;
     pthread_barrierattr_t among_processes;
-    CHECK(file >= 0 && fd >= 0);
-    CHECK_EQ(ftruncate(fd, sizeof(struct round)), 0);
-    close(file);
-    struct round *r = map_round(fd);
+    struct round *r = shared_new(sizeof *r, &fd);
     r->plan = *plan;
     pthread_barrierattr_init(&among_processes);
     pthread_barrierattr_setpshared(&among_processes, PTHREAD_PROCESS_SHARED);
@@ -761,7 +749,7 @@ ROLE(stress_node)
     int fd, rank;
     char address[ADDRESS_BYTES], listen[ADDRESS_BYTES] = "";
     CHECK(sscanf(arguments, "%d %d %31s %31s", &fd, &rank, address, listen) >= 3);
-    struct team t = team_of(map_round(fd), with);
+    struct team t = team_of(shared_of(fd, sizeof(struct round)), with);
     memcpy(t.address, address, sizeof address);
     if (*listen) t.listen = listen;
     has_parent = true;
@@ -815,7 +803,7 @@ static void run_round(const struct stress *p)
         (int)p->level, (int)p->manner, (int)p->optimizer, (int)p->element, p->clocks);
     fflush(stdout);
     int fd = stress_new(p);
-    struct round *r = map_round(fd);
+    struct round *r = shared_of(fd, sizeof(struct round));
     struct team t = team_of(r, with);
     team_run(&t, run_seat);
     munmap(r, sizeof *r);

@@ -14,12 +14,10 @@
 #include "common/folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { NODES_MAX = 8, WORKERS = 2, KEYS = 600, LENGTH = 12, CALL = 20, STEPS = 60, FLIGHTS = 4 };
@@ -309,8 +307,7 @@ ROLE(survive_node)
     CHECK_EQ(sscanf(arguments, "%d %d %d %d %u %lf %31s %63s", &fd, &n.team.nodes, &n.rank,
                     &technique, &n.lost, &n.team.peer_timeout_s, n.team.address, host),
              8);
-    n.shared = mmap(NULL, sizeof *n.shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(n.shared != MAP_FAILED);
+    n.shared = shared_of(fd, sizeof *n.shared);
     n.missing = n.shared->missing[n.rank];
     char listen[ADDRESS_BYTES];
     snprintf(listen, sizeof listen, "10.77.0.%d", n.rank + 1);
@@ -366,12 +363,7 @@ static void start(struct scenario *s)
     bool is_cut = s->end >= END_CUT_OFF;
     double timeout_s = s->end != END_KILLED ? SHORT_TIMEOUT_S : LONG_TIMEOUT_S;
     if (!is_cut) address_new(address);
-    int file = memfd_create("survive", MFD_CLOEXEC);
-    s->fd = fcntl(file, F_DUPFD, 64); /* children inherit it, and have others below */
-    CHECK(s->fd >= 0 && ftruncate(s->fd, sizeof *s->shared) == 0);
-    close(file);
-    s->shared = mmap(NULL, sizeof *s->shared, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-    CHECK(s->shared != MAP_FAILED);
+    s->shared = shared_new(sizeof *s->shared, &s->fd);
     s->shared->last_phase = s->last_phase;
     s->shared->is_tcp_only = s->is_tcp_only;
     s->shared->seed = s->seed;
@@ -434,8 +426,7 @@ static void finish(struct scenario *s, bool has_ended)
         }
     }
     if (s->end >= END_CUT_OFF) cables_remove(&s->cables);
-    munmap(s->shared, sizeof *s->shared);
-    close(s->fd);
+    shared_free(s->shared, sizeof *s->shared, s->fd);
 }
 
 /* One node after the other. */

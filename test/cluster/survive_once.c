@@ -10,11 +10,9 @@
 #include "cables.h"
 #include "team.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { NODES = 3, LOST = 2, WORKERS = 2, KEYS = 60, LENGTH = 100, FIELDS = 12, CALL = 6 };
@@ -136,20 +134,8 @@ ROLE(survive_once)
     if (strcmp(host, "-") != 0) cables_enter(host);
     if (strcmp(host, "-") != 0) t.listen = listen;
     t.technique = (enum locus_technique)technique;
-    t.shared = mmap(NULL, sizeof(struct book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(t.shared != MAP_FAILED);
+    t.shared = shared_of(fd, sizeof(struct book));
     team_run_node(&t, rank, body);
-}
-
-static struct book *new_book(int *fd)
-{
-    int file = memfd_create("survive_once", MFD_CLOEXEC);
-    *fd = fcntl(file, F_DUPFD, 64); /* children inherit it, and have others below */
-    CHECK(*fd >= 0 && ftruncate(*fd, sizeof(struct book)) == 0);
-    close(file);
-    void *b = mmap(NULL, sizeof(struct book), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-    CHECK(b != MAP_FAILED);
-    return b;
 }
 
 static void lose(enum locus_technique technique, unsigned *seed)
@@ -159,7 +145,7 @@ static void lose(enum locus_technique technique, unsigned *seed)
     char address[ADDRESS_BYTES] = "10.77.0.1:7777";
     bool has_cables = cables_can() && rand_r(seed) % 4;
     int fd;
-    struct book *b = new_book(&fd);
+    struct book *b = shared_new(sizeof *b, &fd);
     if (has_cables)
         cables_lay(&cables, NODES);
     else
@@ -174,8 +160,7 @@ static void lose(enum locus_technique technique, unsigned *seed)
     child_kill(&child[LOST]);
     for (int i = 0; i < LOST; i++) child_wait(&child[i]);
     if (has_cables) cables_remove(&cables);
-    munmap(b, sizeof *b);
-    close(fd);
+    shared_free(b, sizeof *b, fd);
 }
 
 TEST(survive_once, no_push_is_done_twice)

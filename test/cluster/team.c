@@ -76,11 +76,14 @@ static void *sit(void *argument)
     return NULL;
 }
 
-static void close_node(locus *n, int rank)
+static void close_node(const struct place *p)
 {
-    int rc = locus_close(n);
+    const int *must_leave = p->team->must_leave;
+    bool leaves = must_leave && __atomic_load_n(must_leave, __ATOMIC_SEQ_CST);
+    int rc = leaves ? locus_leave(p->node) : locus_close(p->node);
     if (rc)
-        test_fail(__FILE__, __LINE__, "locus_close of node %d: %d, %s", rank, rc, locus_error());
+        test_fail(__FILE__, __LINE__, "%s of node %d: %d, %s",
+                  leaves ? "locus_leave" : "locus_close", p->rank, rc, locus_error());
 }
 
 static void *run_node(void *argument)
@@ -93,7 +96,7 @@ static void *run_node(void *argument)
         CHECK_EQ(pthread_create(&seat[i].thread, NULL, sit, &seat[i]), 0);
     }
     for (unsigned i = 0; i < p->team->workers; i++) pthread_join(seat[i].thread, NULL);
-    close_node(p->node, p->rank);
+    close_node(p);
     return NULL;
 }
 
@@ -137,7 +140,7 @@ static void *open_place(void *argument)
 static void *close_place(void *argument)
 {
     struct place *p = argument;
-    close_node(p->node, p->rank);
+    close_node(p);
     return NULL;
 }
 

@@ -26,9 +26,11 @@ struct team {
     const char *lab; /* LOCUS_LAB from team_run() on; NULL: as it is */
     const struct locus_table *tables;
     size_t table_count;
-    double peer_timeout_s;       /* 0: the default */
-    void *shared;                /* the body's */
-    const char *listen;          /* of this node, or NULL */
+    double peer_timeout_s; /* 0: the default */
+    void *shared;          /* the body's */
+    const int
+        *must_leave;    /* at its end the node leaves the others: locus_leave(); atomic, or NULL */
+    const char *listen; /* of this node, or NULL */
     char address[ADDRESS_BYTES]; /* of the rendezvous; "": team_run() chooses one */
 };
 

@@ -371,7 +371,7 @@ TEST(newcomer, does_not_become_a_member_when_another_is_lost_meanwhile)
 }
 
 /* As any loss during a repair. */
-TEST(newcomer, that_is_lost_while_others_repair_ends_all)
+TEST(newcomer, that_is_lost_while_others_repair_is_lost_as_any_member)
 {
     struct node n[3], other;
     form_and_lose_last(n, 3);
@@ -379,8 +379,12 @@ TEST(newcomer, that_is_lost_while_others_repair_ends_all)
     connect_all(n, 3, &other);
     for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
     rendezvous_free(other.rendezvous);
-    for (int rank = 0; rank < 2; rank++) node_expect_loss(&n[rank], 2, ENDED);
-    for (int rank = 1; rank >= 0; rank--) node_leave(&n[rank]);
+    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 3, 2, ENDED);
+    say_repaired(n, 2, 3);
+    nodes_do_together(n, 2, node_meet, 0);
+    come_back(n, 3, 2, 4);
+    let_in(n, 2, 3);
+    nodes_leave(n, 3);
 }
 
 TEST(newcomer, hears_that_the_others_leave)

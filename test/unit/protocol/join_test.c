@@ -1,51 +1,19 @@
 /* A node joins where one was lost: which rows are its own from then on, and what the others tell it
  * anew. Orders of things are the last test's, and the simulations'. */
-#include "protocol/repair.h"
-
-#include "common/stores.h"
-#include "protocol/backlog.h"
+#include "changes.h"
 #include "protocol/clocks.h"
 #include "protocol/loss.h"
 #include "protocol/saves.h"
 #include "test.h"
-#include "world.h"
-
-static struct world *survivors(enum locus_technique technique, unsigned nodes)
-{
-    return world_open(
-        (struct world_config){.technique = technique, .nodes = nodes, .survives = true});
-}
-
-/* Frames and turns, until nothing is under way and all is saved. */
-static void finish(struct world *w)
-{
-    world_pass(w, 30, 10 * WORLD_MS);
-}
-
-static void all_hear(struct world *w)
-{
-    const struct change *c = &w->change[w->changes - 1];
-    for (unsigned n = 0; n < w->nodes; n++)
-        if (!w->is_lost[n] && !(c->kind == CHANGE_JOINS && c->node == n)) world_hear(w, n);
-    finish(w);
-    for (unsigned n = 0; n < w->nodes; n++) {
-        if (w->is_lost[n]) continue;
-        CHECK(repair_is_over(&w->node[n].shard));
-        CHECK_EQ(w->node[n].repaired, w->changes);
-        CHECK_EQ(w->node[n].shard.parked_bytes, 0);
-    }
-}
 
 static void lose(struct world *w, unsigned node)
 {
-    world_change(w, CHANGE_LOST, node);
-    all_hear(w);
+    all_change(w, CHANGE_LOST, node);
 }
 
 static void join(struct world *w, unsigned node)
 {
-    world_change(w, CHANGE_JOINS, node);
-    all_hear(w);
+    all_change(w, CHANGE_JOINS, node);
 }
 
 static unsigned home_at(const struct world *w, unsigned node, locus_key key)
@@ -139,8 +107,7 @@ TEST(join, row_that_its_former_home_wants_comes_back)
     lose(w, 1);
     unsigned heir = home_at(w, 0, key);
     world_intend(w, heir, 0, key, 0, 1000);
-    world_change(w, CHANGE_JOINS, 1);
-    all_hear(w);
+    join(w, 1);
     CHECK_EQ(world_owner(w, key), heir);
     CHECK_EQ(world_known(w, 1, key).owner, heir);
 }
@@ -156,9 +123,7 @@ TEST(join, rows_are_saved_anew_where_the_guardian_changes)
     lose(w, 1);
     join(w, 1);
     for (locus_key key = 0; key < WORLD_KEYS; key++) {
-        unsigned home = home_at(w, 0, key), owner = world_owner(w, key),
-                 guardian = home == owner ? loss_heir(w->node[0].shard.losses, world_ref(w, 0, key))
-                                          : home;
+        unsigned owner = world_owner(w, key), guardian = guardian_of(w, owner, key);
         CHECK(owner != 1);
         for (unsigned n = 0; n < 3; n++)
             CHECK_EQ(saves_row(&w->node[n].shard, world_ref(w, n, key)) != NULL, n == guardian);

@@ -1,25 +1,11 @@
 /* A node is lost that had done writes of others, and had not answered them as far as they heard. */
 #include "protocol/once.h"
 
+#include "changes.h"
 #include "protocol/loss.h"
-#include "protocol/repair.h"
 #include "test.h"
-#include "world.h"
 
 enum { LOST = 1 };
-
-static struct world *survivors(enum locus_technique technique)
-{
-    return world_open((struct world_config){.technique = technique, .nodes = 3, .survives = true});
-}
-
-static void lose(struct world *w)
-{
-    world_lose(w, LOST);
-    for (unsigned n = 0; n < 3; n += 2)
-        repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, LOST});
-    world_pass(w, 30, 10 * WORLD_MS);
-}
 
 static void turn_later(struct world *w, unsigned node)
 {
@@ -44,7 +30,7 @@ static locus_key pushed(struct world *w, struct call *push, locus_key key)
 
 static void check_done_once(struct world *w, const struct call *push, locus_key key)
 {
-    lose(w);
+    all_change(w, CHANGE_LOST, LOST);
     CHECK(!push->request.busy);
     CHECK_EQ(asked_again(w), 0);
     CHECK_EQ(w->node[0].shard.once->under_way, 0);
@@ -56,7 +42,7 @@ static void check_done_once(struct world *w, const struct call *push, locus_key 
 TEST(once, write_that_is_in_a_row_that_left_is_not_done_again)
 {
     static struct call push, localize;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE);
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
     locus_key key = pushed(w, &push, world_key(w, LOST));
     world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
     world_travel(w, "212");
@@ -69,7 +55,7 @@ TEST(once, write_that_is_in_a_replica_is_not_done_again)
     static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE};
     for (int i = 0; i < 2; i++) {
         static struct call push;
-        CLOSED_BY(world_free) struct world *w = survivors(techniques[i]);
+        CLOSED_BY(world_free) struct world *w = survivors(techniques[i], 3);
         locus_key key = world_key(w, LOST);
         world_intend(w, LOST, 0, key, 0, 1000);
         world_intend(w, 2, 0, key, 0, 1000);
@@ -86,7 +72,7 @@ TEST(once, write_that_is_in_a_replica_is_not_done_again)
 TEST(once, write_that_is_in_a_save_is_not_done_again)
 {
     static struct call push;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE);
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
     const struct losses *l = w->node[LOST].shard.losses;
     locus_key key = 0;
     while (row_ref_home(world_ref(w, 0, key)) != LOST || loss_heir(l, world_ref(w, 0, key)) != 2)
@@ -102,7 +88,7 @@ TEST(once, write_that_is_in_a_save_is_not_done_again)
 TEST(once, set_of_a_replica_that_is_to_end_is_done_again)
 {
     static struct call set;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE);
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
     locus_key key = world_key(w, LOST);
     world_intend(w, LOST, 0, key, 0, 1000);
     world_intend(w, 0, 0, key, 0, 1000);
@@ -113,7 +99,7 @@ TEST(once, set_of_a_replica_that_is_to_end_is_done_again)
     turn_later(w, 0);
     world_travel(w, "01");
     CHECK(world_is_replica(w, 0, key) && set.request.busy);
-    lose(w);
+    all_change(w, CHANGE_LOST, LOST);
     CHECK(!set.request.busy && !world_is_replica(w, 0, key));
     CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
 }
@@ -124,7 +110,7 @@ TEST(once, set_of_a_replica_that_is_to_end_is_done_again)
 TEST(once, write_whose_tag_was_another_s_is_done)
 {
     static struct call first, second, localize;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE);
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
     locus_key key = pushed(w, &first, world_key(w, LOST)), other = key + 1;
     world_travel(w, "10");
     CHECK(!first.request.busy);
@@ -133,7 +119,7 @@ TEST(once, write_whose_tag_was_another_s_is_done)
     while (row_ref_home(world_ref(w, 0, other)) != LOST) other++;
     world_ask(w, &second, 0, 0, REQUEST_PUSH, other, 3);
     CHECK_EQ(request_tag(&first.request, 0), request_tag(&second.request, 0));
-    lose(w);
+    all_change(w, CHANGE_LOST, LOST);
     CHECK(!second.request.busy);
     CHECK_EQ(asked_again(w), 1);
     CHECK_EQ(world_run(w, 0, REQUEST_PULL, other, 0), 3);
@@ -144,7 +130,7 @@ TEST(once, write_whose_tag_was_another_s_is_done)
 TEST(once, each_note_is_told_to_each_third_node_once)
 {
     static struct call push, localize[4];
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE);
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
     const struct notes *of = w->node[2].shard.once->of;
     locus_key key[4] = {world_key(w, LOST)};
     for (int i = 1; i < 4; i++) {
@@ -170,7 +156,7 @@ TEST(once, each_note_is_told_to_each_third_node_once)
 TEST(once, no_more_writes_are_under_way_than_notes_are_kept)
 {
     static struct call first, second, pull;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE);
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
     struct shard *s = &w->node[0].shard;
     locus_key key = world_key(w, LOST), other = world_key(w, 2);
     s->once->under_way = ONCE_WRITES_MAX - 1;
@@ -189,7 +175,7 @@ TEST(once, no_more_writes_are_under_way_than_notes_are_kept)
 
 TEST(once, notes_that_cannot_be_are_refused)
 {
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE);
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
     CLOSED_BY(world_free) struct world *ends = world_new(LOCUS_RELOCATE, 3);
     static struct call pull;
     struct wire_entry told = {.operation = WIRE_TOLD, .owner = LOST, .origin = 2, .length = 1};
@@ -197,8 +183,8 @@ TEST(once, notes_that_cannot_be_are_refused)
     CHECK(!world_receive(w, 0, 2, told));
     told.flags = WIRE_BEGIN;
     CHECK_STR(world_receive(w, 0, 2, told), "that was not lost");
-    world_lose(w, LOST);
-    repair_begin(&w->node[0].shard, (struct change){1, CHANGE_LOST, LOST});
+    world_change(w, CHANGE_LOST, LOST);
+    world_hear(w, 0);
     CHECK(!world_receive(w, 0, 2, told)); /* another one may have told it */
     world_request(&pull.request, 0, REQUEST_PULL, &pull.item, 1);
     *shard_active(&w->node[0].shard, 0, 0) = &pull.request;

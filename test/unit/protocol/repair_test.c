@@ -2,46 +2,26 @@
  * last test's, and the simulations'. */
 #include "protocol/repair.h"
 
-#include "common/stores.h"
+#include "changes.h"
 #include "protocol/clocks.h"
 #include "protocol/loss.h"
 #include "test.h"
-#include "world.h"
+
+static void change(struct world *w, unsigned node, uint32_t view, enum change_kind kind,
+                   unsigned whom)
+{
+    repair_begin(&w->node[node].shard, (struct change){view, kind, whom});
+}
 
 static void begin(struct world *w, unsigned node, uint32_t view, unsigned lost)
 {
-    repair_begin(&w->node[node].shard, (struct change){view, CHANGE_LOST, lost});
-}
-
-static struct world *survivors(enum locus_technique technique, unsigned nodes)
-{
-    return world_open(
-        (struct world_config){.technique = technique, .nodes = nodes, .survives = true});
-}
-
-/* Frames and turns, until nothing is under way. */
-static void finish(struct world *w)
-{
-    world_pass(w, 30, 10 * WORLD_MS);
-}
-
-static void all_begin(struct world *w, uint32_t view, unsigned lost)
-{
-    for (unsigned n = 0; n < w->nodes; n++)
-        if (!w->is_lost[n]) begin(w, n, view, lost);
-    finish(w);
-    for (unsigned n = 0; n < w->nodes; n++) {
-        if (w->is_lost[n]) continue;
-        CHECK(repair_is_over(&w->node[n].shard));
-        CHECK_EQ(w->node[n].repaired, view);
-        CHECK_EQ(w->node[n].shard.parked_bytes, 0);
-    }
+    change(w, node, view, CHANGE_LOST, lost);
 }
 
 static void lose(struct world *w, uint32_t view, unsigned lost)
 {
-    world_lose(w, lost);
-    all_begin(w, view, lost);
+    all_change(w, CHANGE_LOST, lost);
+    CHECK_EQ(w->changes, view);
 }
 
 static uint64_t counted(const struct world *w, size_t counter)
@@ -87,12 +67,6 @@ static unsigned home_of(const struct world *w, locus_key key)
 }
 
 /* ---- a node leaves ---- */
-
-static void change(struct world *w, unsigned node, uint32_t view, enum change_kind kind,
-                   unsigned whom)
-{
-    repair_begin(&w->node[node].shard, (struct change){view, kind, whom});
-}
 
 /* Of all the last: it serves until the others ask nothing more. */
 static void leave(struct world *w, uint32_t view, unsigned leaver)
@@ -211,13 +185,6 @@ static struct world *replicas(enum locus_technique technique, locus_key *key)
     return w;
 }
 
-static int value_at(struct world *w, unsigned node, locus_key key)
-{
-    float row[64]; /* the compiler looks at longer copies, too */
-    shard_read(world_ref(w, node, key), row, 0);
-    return (int)row[0];
-}
-
 TEST(repair, best_replica_becomes_the_row_and_others_say_what_they_added)
 {
     static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE};
@@ -231,14 +198,14 @@ TEST(repair, best_replica_becomes_the_row_and_others_say_what_they_added)
         lose(w, 1, 1);
         CHECK_EQ(from_replicas(w), 1);
         CHECK_EQ(world_owner(w, key), 2);
-        CHECK_EQ(value_at(w, 2, key), 10 + 1 + 2);
+        CHECK_EQ(world_value(w, 2, key), 10 + 1 + 2);
         CHECK(world_is_replica(w, 0, key));
-        CHECK_EQ(value_at(w, 0, key), 10 + 1 + 2);
+        CHECK_EQ(world_value(w, 0, key), 10 + 1 + 2);
         CHECK_EQ(w->node[0].shard.replicas->orphans, 0);
         CHECK_EQ(w->node[0].shard.replicas->source[1].replicas, 0);
         CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), ROW_ON_REPLICA);
         finish(w);
-        CHECK_EQ(value_at(w, 2, key), 14);
+        CHECK_EQ(world_value(w, 2, key), 14);
     }
 }
 
@@ -255,7 +222,7 @@ TEST(repair, replica_that_nobody_wants_any_more_still_says_what_it_added)
     world_turn(w, 0);
     lose(w, 1, 1);
     CHECK_EQ(world_owner(w, key), 2);
-    CHECK_EQ(value_at(w, 2, key), 10 + 1 + 1);
+    CHECK_EQ(world_value(w, 2, key), 10 + 1 + 1);
     CHECK(!world_is_replica(w, 0, key));
     CHECK_EQ(world_records(w, 0), 0);
 }
@@ -275,8 +242,8 @@ TEST(repair, replica_with_an_update_of_its_own_is_more_than_one_of_zeros)
     CHECK_EQ(row_add(world_ref(w, 2, key), world_ones), ROW_ON_REPLICA);
     lose(w, 1, 1);
     CHECK_EQ(world_owner(w, key), 2);
-    CHECK_EQ(value_at(w, 0, key), 2);
-    CHECK_EQ(value_at(w, 2, key), 2);
+    CHECK_EQ(world_value(w, 0, key), 2);
+    CHECK_EQ(world_value(w, 2, key), 2);
 }
 
 /* The home has a hint, and no replica. */
@@ -310,10 +277,7 @@ TEST(repair, push_that_its_replica_lacks_is_done)
     world_travel(w, "212"); /* with the push */
     world_travel(w, "10");  /* without it */
     CHECK(world_is_replica(w, 0, key) && push.request.busy);
-    world_lose(w, 1);
-    begin(w, 0, 1, 1);
-    begin(w, 2, 1, 1);
-    finish(w);
+    lose(w, 1, 1);
     CHECK(!push.request.busy);
 }
 
@@ -333,7 +297,7 @@ TEST(repair, requests_that_went_down_with_the_node_are_asked_again)
     CHECK(!pull.request.busy && !push.request.busy && !localize.request.busy);
     CHECK_EQ(asked_again(w), 2);
     CHECK_EQ(world_owner(w, key), 2);
-    CHECK_EQ(value_at(w, 2, key), 5);
+    CHECK_EQ(world_value(w, 2, key), 5);
 }
 
 /* The lost node gave a row away; its news came, the row did not. */
@@ -369,13 +333,13 @@ TEST(repair, request_that_is_parked_at_a_node_that_lives_is_done_once)
     begin(w, 2, 1, 1);
     world_travel(w, "12");
     CHECK(w->node[2].shard.parked_bytes > 0);
-    CHECK_EQ(value_at(w, 2, key), 0);
+    CHECK_EQ(world_value(w, 2, key), 0);
     world_lose(w, 1);
     begin(w, 0, 1, 1);
     finish(w);
     CHECK(!push.request.busy);
     CHECK_EQ(asked_again(w), 0);
-    CHECK_EQ(value_at(w, 2, key), 5);
+    CHECK_EQ(world_value(w, 2, key), 5);
 }
 
 /* A row that its giver sent before it knew of the loss, to one who did. */
@@ -389,14 +353,12 @@ TEST(repair, row_on_its_way_between_others_is_claimed_when_it_comes)
     world_run(w, 2, REQUEST_PULL, key, 0);
     world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
     world_travel(w, "20");
-    world_lose(w, 1);
-    begin(w, 2, 1, 1);
+    world_change(w, CHANGE_LOST, 1);
+    world_hear(w, 2);
     world_travel(w, "02");
     CHECK(world_known(w, 2, key).is_here);
     CHECK(world_known(w, 2, key).term >= UINT64_C(1) << LOSS_TERM_SHIFT || home_of(w, key) == 2);
-    begin(w, 0, 1, 1);
-    begin(w, 3, 1, 1);
-    finish(w);
+    all_hear(w);
     CHECK_EQ(world_owner(w, key), 2);
     for (unsigned n = 0; n < 4; n++)
         if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
@@ -454,9 +416,10 @@ TEST(repair, second_loss_is_repaired_as_the_first_and_the_last_node_goes_on_alon
 /* Until it is repaired, and no orphan has said anything. */
 static void lose_just_now(struct world *w, uint32_t view, unsigned lost)
 {
-    world_lose(w, lost);
+    world_change(w, CHANGE_LOST, lost);
+    CHECK_EQ(w->changes, view);
     for (unsigned n = 0; n < w->nodes; n++)
-        if (!w->is_lost[n]) begin(w, n, view, lost);
+        if (!w->is_lost[n]) world_hear(w, n);
     for (int i = 0; i < 3; i++) {
         world_deliver_all(w);
         for (unsigned n = 0; n < w->nodes; n++)
@@ -540,216 +503,95 @@ TEST(repair, markers_out_of_order_are_refused)
     CHECK(!world_receive(w, 0, 2, offer));
     CHECK(!world_receive(w, 0, 2, marker));
     CHECK_STR(world_receive(w, 0, 2, marker), order);
-    CHECK_STR(world_receive(w, 0, 2, offer), "behind those of its repair");
     world_lose(w, 1);
     begin(w, 0, 1, 1);
     CHECK_STR(world_receive(w, 0, 2, held), "never asked");
     held.flags = WIRE_BEGIN;
     CHECK_STR(world_receive(w, 0, 2, held), "never sent");
-    marker.round = 2;
+    marker.round = 3;
     CHECK_STR(world_receive(w, 0, 2, marker), order);
+    marker.round = 2;
+    marker.clock = 2;
+    CHECK_STR(world_receive(w, 0, 2, marker), order);
+    marker.round = CHANGES_MAX + 1;
+    CHECK_STR(world_receive(w, 0, 2, marker), "no possible repair");
+    marker.round = 2;
+    marker.clock = 1;
+    CHECK(!world_receive(w, 0, 2, marker)); /* another change has overtaken the first */
 }
 
 /* ---- any order ---- */
-
-enum { CHANCE_KEYS = 6, CHANCE_CALLS = 3 };
-
-struct chance {
-    struct world *w;
-    struct call call[WORLD_NODES_MAX][CHANCE_CALLS];
-    bool waits[WORLD_NODES_MAX][CHANCE_CALLS]; /* the shard has not taken it on yet */
-    unsigned pushed[WORLD_NODES_MAX][CHANCE_KEYS];
-    unsigned begun; /* bits of nodes that know of the last change of members */
-};
-
-static void ask(struct chance *c, unsigned node, unsigned i, enum request_kind kind, locus_key key)
-{
-    struct call *call = &c->call[node][i];
-    for (int k = 0; k < WORLD_LENGTH; k++) call->values[k] = 1;
-    call->item = (struct request_item){.key = key, .values = call->values};
-    world_request(&call->request, i, kind, &call->item, 1);
-    c->waits[node][i] = !shard_serve(&c->w->node[node].shard, &call->request);
-    if (kind == REQUEST_PUSH) c->pushed[node][key]++;
-}
-
-static void call_again(struct chance *c, unsigned node)
-{
-    for (unsigned i = 0; i < CHANCE_CALLS; i++)
-        if (c->waits[node][i])
-            c->waits[node][i] = !shard_serve(&c->w->node[node].shard, &c->call[node][i].request);
-}
-
-static void do_something(struct chance *c, unsigned node, unsigned what)
-{
-    struct world *w = c->w;
-    locus_key key = world_random(w, CHANCE_KEYS);
-    unsigned i = (unsigned)world_random(w, CHANCE_CALLS);
-    static const enum request_kind kinds[] = {REQUEST_PUSH, REQUEST_PULL, REQUEST_LOCALIZE,
-                                              REQUEST_PUSH};
-    enum request_kind kind = kinds[world_random(w, 4)];
-    bool localizes = w->node[node].shard.technique->localizes;
-    if (kind == REQUEST_LOCALIZE && !localizes) kind = REQUEST_PULL;
-    call_again(c, node);
-    switch (what) {
-    case 0:
-    case 1:
-        if (!c->call[node][i].request.busy) ask(c, node, i, kind, key);
-        break;
-    case 2:
-        w->node[node].clock[0] += (locus_clock)world_random(w, 3);
-        world_intend(w, node, 0, key, w->node[node].clock[0],
-                     w->node[node].clock[0] + 1 + (locus_clock)world_random(w, 4));
-        break;
-    case 3:
-        if (row_add(world_ref(w, node, key), world_ones) >= 0) c->pushed[node][key]++;
-        break;
-    case 4:
-        w->now_ns += world_random(w, 2 * WORLD_MS);
-        world_turn(w, node);
-        break;
-    }
-}
-
-static void step(struct chance *c)
-{
-    struct world *w = c->w;
-    unsigned what = (unsigned)world_random(w, 12);
-    unsigned node = (unsigned)world_random(w, w->nodes), to = (unsigned)world_random(w, w->nodes);
-    const char *why;
-    if (what < 5) {
-        if (!w->is_lost[node]) do_something(c, node, what);
-        return;
-    }
-    world_deliver(w, node, to, &why);
-    if (why) test_fail(__FILE__, __LINE__, "node %u refuses a frame of %u: %s", to, node, why);
-    unsigned know = c->begun | 1u << node;
-    for (unsigned n = 0; n < w->nodes; n++) know |= (unsigned)w->is_lost[n] << n;
-    bool is_last = know == (1u << w->nodes) - 1;
-    if (w->changes && !w->is_lost[node] && !is_last && !(c->begun >> node & 1) &&
-        world_random(w, 8) == 0) {
-        c->begun |= 1u << node;
-        world_hear(w, node);
-    }
-}
-
-static void settle(struct chance *c)
-{
-    struct world *w = c->w;
-    for (int round = 0; round < 60; round++) {
-        for (unsigned n = 0; n < w->nodes; n++) {
-            if (w->is_lost[n]) continue;
-            w->node[n].clock[0] += 2;
-            call_again(c, n);
-        }
-        world_pass(w, 1, 10 * WORLD_MS);
-    }
-    for (unsigned n = 0; n < w->nodes; n++) {
-        struct shard *s = &w->node[n].shard;
-        if (w->is_lost[n]) continue;
-        for (unsigned i = 0; i < CHANCE_CALLS; i++) CHECK(!c->call[n][i].request.busy);
-        CHECK(repair_is_over(s));
-        CHECK_EQ(s->parked_bytes, 0);
-        CHECK_EQ(s->replicas->orphans, 0);
-        CHECK_EQ(s->replicas->awaited, 0);
-        for (unsigned peer = 0; peer < w->nodes; peer++) CHECK_EQ(s->asked_bytes[peer], 0);
-        CHECK_EQ(world_records(w, n), 0);
-    }
-}
-
-static unsigned value_of(struct world *w, locus_key key)
-{
-    float row[64];
-    shard_read(world_ref(w, world_owner(w, key), key), row, 0);
-    return (unsigned)row[0];
-}
-
-static unsigned pushed_by(const struct chance *c, locus_key key, bool by_lost)
-{
-    unsigned sum = 0;
-    for (unsigned n = 0; n < c->w->nodes; n++)
-        if (!c->w->is_lost[n] || by_lost) sum += c->pushed[n][key];
-    return sum;
-}
-
-static void all_hear(struct chance *c)
-{
-    for (unsigned n = 0; n < c->w->nodes; n++)
-        if (!c->w->is_lost[n] && !(c->begun >> n & 1)) world_hear(c->w, n);
-    c->begun = ~0u;
-}
 
 static void lose_by_chance(struct chance *c)
 {
     struct world *w = c->w;
     bool is_safe[CHANCE_KEYS];
-    unsigned before[CHANCE_KEYS], lost;
-    do lost = 1 + (unsigned)world_random(w, w->nodes - 1);
-    while (w->is_lost[lost]);
-    world_change(w, CHANGE_LOST, lost);
-    c->begun = 0;
-    for (int i = 0; i < 300; i++) step(c);
+    world_change(c->w, CHANGE_LOST, chance_node(c, false));
+    chance_steps(c, 300);
     for (locus_key key = 0; key < CHANCE_KEYS; key++) {
         is_safe[key] = false;
         for (unsigned n = 0; n < w->nodes; n++)
             is_safe[key] |= !w->is_lost[n] && world_known(w, n, key).is_here;
     }
-    all_hear(c);
+    all_hear_of_it(c);
     world_deliver_all(w);
-    for (int i = 0; i < 100; i++) step(c);
-    settle(c);
+    chance_steps(c, 100);
+    chance_settle(c);
     for (locus_key key = 0; key < CHANCE_KEYS; key++) {
         unsigned value = value_of(w, key);
         CHECK(value <= pushed_by(c, key, true));
         if (is_safe[key] && w->changes == 1) CHECK(value >= pushed_by(c, key, false));
-        before[key] = value - pushed_by(c, key, true);
     }
-    for (int i = 0; i < 200; i++) step(c);
-    settle(c);
-    for (locus_key key = 0; key < CHANCE_KEYS; key++)
-        CHECK_EQ(value_of(w, key) - pushed_by(c, key, true), before[key]);
-}
-
-/* One that was lost comes back while others ask, and does so, too: nothing is lost, or done twice. */
-static void join_by_chance(struct chance *c)
-{
-    struct world *w = c->w;
-    unsigned node = 1, before[CHANCE_KEYS];
-    while (!w->is_lost[node]) node++;
-    for (locus_key key = 0; key < CHANCE_KEYS; key++)
-        before[key] = value_of(w, key) - pushed_by(c, key, true);
-    for (unsigned i = 0; i < CHANCE_CALLS; i++) {
-        c->call[node][i] = (struct call){0};
-        c->waits[node][i] = false;
-    }
-    for (int i = 0; i < 100; i++) step(c);
-    world_change(w, CHANGE_JOINS, node);
-    c->begun = 1u << node;
-    for (int i = 0; i < 300; i++) step(c);
-    all_hear(c);
-    for (int i = 0; i < 300; i++) step(c);
-    settle(c);
-    for (locus_key key = 0; key < CHANCE_KEYS; key++)
-        CHECK_EQ(value_of(w, key) - pushed_by(c, key, true), before[key]);
+    take_values(c);
+    chance_steps(c, 200);
+    chance_settle(c);
+    check_values(c);
 }
 
 TEST(repair, loss_at_any_time_leaves_one_owner_and_nothing_that_waits)
 {
-    static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE,
-                                                      LOCUS_REPLICATE};
     for (uint64_t seed = 1; seed <= 60; seed++) {
         static struct chance c;
-        unsigned nodes = 2 + seed % 3;
-        c = (struct chance){
-            .w = world_open((struct world_config){.technique = techniques[seed / 3 % 3],
-                                                  .nodes = nodes,
-                                                  .keys = CHANCE_KEYS,
-                                                  .survives = true})};
-        c.w->random = 2 * seed + 1;
-        for (int i = 0; i < 200; i++) step(&c);
+        chance_open(&c, seed);
+        unsigned nodes = c.w->nodes;
+        chance_steps(&c, 200);
         lose_by_chance(&c);
         if (seed % 2) join_by_chance(&c);
         if (seed % 2 || nodes == 4) lose_by_chance(&c);
         if (nodes == 4) join_by_chance(&c);
+        world_free(&c.w);
+    }
+}
+
+/* A second one, while the first or the joining of a node is repaired. */
+TEST(repair, losses_within_a_repair_leave_one_owner_and_nothing_that_waits)
+{
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        static struct chance c;
+        chance_open(&c, 3 * seed + 2); /* of four nodes */
+        struct world *w = c.w;
+        chance_steps(&c, 200);
+        world_change(w, CHANGE_LOST, chance_node(&c, false));
+        chance_steps(&c, world_random(w, 300));
+        if (seed % 2) {
+            all_hear_of_it(&c);
+            chance_settle(&c);
+            chance_join(&c);
+            chance_steps(&c, world_random(w, 300));
+        }
+        for (unsigned losses = 1 + (unsigned)world_random(w, 2); losses > 0; losses--) {
+            world_change(w, CHANGE_LOST, chance_node(&c, false));
+            chance_steps(&c, world_random(w, 300));
+        }
+        all_hear_of_it(&c);
+        chance_settle(&c);
+        for (locus_key key = 0; key < CHANCE_KEYS; key++)
+            CHECK(value_of(w, key) <= pushed_by(&c, key, true));
+        take_values(&c);
+        chance_steps(&c, 200);
+        chance_settle(&c);
+        check_values(&c);
+        if (seed % 3) join_by_chance(&c);
         world_free(&c.w);
     }
 }

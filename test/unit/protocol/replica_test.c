@@ -18,14 +18,6 @@ static struct world *shared(locus_key *key)
     return w;
 }
 
-static float first_of(struct world *w, unsigned node, locus_key key)
-{
-    float row[64]; /* the compiler looks at longer copies, too */
-    shard_read(world_ref(w, node, key), row, 0);
-    CHECK(row[LENGTH - 1] == row[0]);
-    return row[0];
-}
-
 /* The owner answers the intent before the push: the replica comes without it, and its refresh may
  * wait for long. */
 TEST(replica, push_that_it_lacks_does_not_wait_for_the_pacer)
@@ -42,7 +34,7 @@ TEST(replica, push_that_it_lacks_does_not_wait_for_the_pacer)
     world_turn(w, 0);
     world_travel(w, "010");
     CHECK(!c.request.busy);
-    CHECK(first_of(w, 0, key) == 1);
+    CHECK(world_value(w, 0, key) == 1);
     world_deliver_all(w);
 }
 
@@ -78,7 +70,7 @@ TEST(replica, row_goes_to_one_as_good_without_values)
         CHECK_EQ(row_under_way(&w->link[1][0])->length, stale ? LENGTH : 0);
         world_deliver_all(w);
         CHECK(world_known(w, 0, key).is_here);
-        CHECK(first_of(w, 0, key) == 3.0F + (float)stale);
+        CHECK(world_value(w, 0, key) == 3.0F + (float)stale);
     }
 }
 
@@ -110,8 +102,8 @@ TEST(replica, equals_the_owner_after_quiesce_however_floats_round)
     quiesce(w, REQUEST_FLUSH_UPDATES);
     quiesce(w, REQUEST_FLUSH_REPLICAS);
     CHECK(world_is_replica(w, 0, key));
-    CHECK(first_of(w, 1, key) == 0);
-    CHECK(first_of(w, 0, key) == 0);
+    CHECK(world_value(w, 1, key) == 0);
+    CHECK(world_value(w, 0, key) == 0);
 }
 
 /* Another worker, in the middle of a turn. */
@@ -134,7 +126,7 @@ TEST(replica, flush_of_what_came_earlier_does_not_wait_for_who_pushes_on)
     for (int i = 0; i < 400 && r.busy; i++) world_pass(w, 1, WORLD_MS);
     CHECK_EQ(r.busy, 0);
     CHECK(!dirty_set_is_empty(w->node[0].shard.dirty));
-    CHECK(first_of(w, 1, pushed_meanwhile) >= 1);
+    CHECK(world_value(w, 1, pushed_meanwhile) >= 1);
 }
 
 static void check_staleness(const struct shard *s, double seconds)
@@ -174,7 +166,7 @@ TEST(replica, of_what_was_never_written_takes_no_memory)
     CHECK_EQ(store_held_rows(&w->node[0].store), 1);
     world_pass(w, 4, 1000 * WORLD_MS);
     CHECK_EQ(store_held_rows(&w->node[1].store), 1);
-    CHECK(first_of(w, 1, key) == 1);
+    CHECK(world_value(w, 1, key) == 1);
     world_free(&w);
     w = shared(&key);
     w->node[0].clock[0] = w->node[1].clock[0] = 2000;

@@ -1,281 +1,126 @@
 /* Saves: what is sent when, who keeps what until when, and what a row is when its owner was lost. */
 #include "protocol/saves.h"
 
+#include "changes.h"
 #include "protocol/loss.h"
-#include "protocol/repair.h"
-
 #include "test.h"
-#include "world.h"
 
 static struct saves *saves_of(struct world *w, unsigned node)
 {
     return w->node[node].shard.saves;
 }
 
-static unsigned find_owner(struct world *w, locus_key key)
-{
-    for (unsigned n = 0; n < w->nodes; n++)
-        if (!w->is_lost[n] && world_known(w, n, key).is_here) return n;
-    return WORLD_NODES_MAX;
-}
-
-static unsigned owner_of(struct world *w, locus_key key)
-{
-    unsigned owner = find_owner(w, key);
-    CHECK(owner < WORLD_NODES_MAX);
-    return owner;
-}
-
-static float value_of(struct world *w, locus_key key)
-{
-    float row[WORLD_LENGTH];
-    shard_read(world_ref(w, owner_of(w, key), key), row, 0);
-    return row[0];
-}
-
 /* ---- any order ---- */
 
-enum { CHANCE_KEYS = 6 };
-
-struct chance {
-    struct world *w;
-    struct call call[WORLD_NODES_MAX];
-    bool waits[WORLD_NODES_MAX]; /* the shard has not taken it on yet */
-    float pushed[CHANCE_KEYS];
+struct seen {
     struct {
         unsigned owner; /* of the last term that was seen, and what the row was when it came */
         uint64_t term;
-        float came;
-    } seen[CHANCE_KEYS];
-    unsigned begun; /* bits of nodes that know of the last change of members */
+        unsigned came;
+    } of[CHANCE_KEYS];
 };
 
-static void call_again(struct chance *c, unsigned node)
+static void look_at_owners(const struct chance *c, struct seen *seen)
 {
-    if (c->waits[node])
-        c->waits[node] = !shard_serve(&c->w->node[node].shard, &c->call[node].request);
-}
-
-static void localize(struct chance *c, unsigned node, locus_key key)
-{
-    struct call *call = &c->call[node];
-    if (call->request.busy || !c->w->node[node].shard.technique->localizes) return;
-    call->item = (struct request_item){.key = key, .values = call->values};
-    world_request(&call->request, 0, REQUEST_LOCALIZE, &call->item, 1);
-    c->waits[node] = !shard_serve(&c->w->node[node].shard, &call->request);
-}
-
-enum writes { NO_WRITES, OWNERS_WRITE, ALL_WRITE };
-
-static void act(struct chance *c, unsigned node, enum writes writes)
-{
-    struct world *w = c->w;
-    locus_key key = world_random(w, CHANCE_KEYS);
-    locus_clock *clock = &w->node[node].clock[0];
-    call_again(c, node);
-    switch (world_random(w, 4)) {
-    case 0: localize(c, node, key); break;
-    case 1:
-        *clock += (locus_clock)world_random(w, 3);
-        world_intend(w, node, 0, key, *clock, *clock + 1 + (locus_clock)world_random(w, 4));
-        break;
-    case 2:
-        if (writes == NO_WRITES) break;
-        if (writes == OWNERS_WRITE && !world_known(w, node, key).is_here) break;
-        if (row_add(world_ref(w, node, key), world_ones) >= 0) c->pushed[key]++;
-        break;
-    default: w->now_ns += world_random(w, 60 * WORLD_MS); world_turn(w, node);
-    }
-}
-
-static void look_at_owners(struct chance *c)
-{
-    for (locus_key key = 0; key < CHANCE_KEYS; key++) {
-        unsigned owner = find_owner(c->w, key);
-        uint64_t term = owner == WORLD_NODES_MAX ? 0 : world_known(c->w, owner, key).term;
-        if (owner == WORLD_NODES_MAX) continue;
-        if (owner == c->seen[key].owner && term == c->seen[key].term) continue;
-        c->seen[key].owner = owner;
-        c->seen[key].term = term;
-        c->seen[key].came = value_of(c->w, key);
-    }
-}
-
-static void step(struct chance *c, enum writes writes)
-{
-    struct world *w = c->w;
-    unsigned node = (unsigned)world_random(w, w->nodes), to = (unsigned)world_random(w, w->nodes);
-    const char *why;
-    if (world_random(w, 2) == 0) {
-        if (!w->is_lost[node]) act(c, node, writes);
-        return;
-    }
-    world_deliver(w, node, to, &why);
-    if (why) test_fail(__FILE__, __LINE__, "node %u refuses a frame of %u: %s", to, node, why);
-}
-
-static void hear_of_it(struct chance *c, unsigned node)
-{
-    if (c->w->is_lost[node] || c->begun >> node & 1) return;
-    c->begun |= 1u << node;
-    world_hear(c->w, node);
-}
-
-static void settle(struct chance *c)
-{
-    struct world *w = c->w;
-    for (int round = 0; round < 60; round++) {
-        for (unsigned n = 0; n < w->nodes; n++) {
-            w->node[n].clock[0] += 2;
-            if (!w->is_lost[n]) call_again(c, n);
+    for (locus_key key = 0; key < CHANCE_KEYS; key++)
+        for (unsigned n = 0; n < c->w->nodes; n++) {
+            struct location at = world_known(c->w, n, key);
+            if (c->w->is_lost[n] || !at.is_here) continue;
+            if (n == seen->of[key].owner && at.term == seen->of[key].term) continue;
+            seen->of[key].owner = n;
+            seen->of[key].term = at.term;
+            seen->of[key].came = value_of(c->w, key);
         }
-        world_pass(w, 1, 20 * WORLD_MS);
-    }
-    for (unsigned n = 0; n < w->nodes; n++) {
-        struct saves *v = saves_of(w, n);
-        if (w->is_lost[n]) continue;
-        CHECK(!c->call[n].request.busy);
-        CHECK_EQ(w->node[n].repaired, w->changes);
-        if (w->node[n].shard.losses->members > 1) CHECK_EQ(bitset_lowest(&v->unsaved), BITSET_NONE);
-        CHECK_EQ(v->awaited, 0);
-        for (unsigned peer = 0; peer < w->nodes; peer++)
-            CHECK_EQ(v->peer[peer].first, v->peer[peer].count);
-    }
 }
 
 /* Of each key one row, at its owner; and one save, of the same values, at its guardian. */
 static void check_saves(struct chance *c)
 {
     struct world *w = c->w;
+    check_values(c);
     for (locus_key key = 0; key < CHANCE_KEYS; key++) {
-        unsigned owner = owner_of(w, key);
-        struct row_ref ref = world_ref(w, owner, key);
-        struct losses *l = w->node[owner].shard.losses;
-        unsigned home = row_ref_home(ref), guardian = home == owner ? loss_heir(l, ref) : home;
-        CHECK(value_of(w, key) == c->pushed[key]);
+        unsigned owner = world_owner(w, key), guardian = guardian_of(w, owner, key);
+        unsigned pushed = pushed_by(c, key, true);
         for (unsigned n = 0; n < w->nodes; n++) {
-            struct row_ref at = world_ref(w, n, key);
-            if (w->is_lost[n] || l->members == 1) continue;
-            bool is_needed = n == guardian && c->pushed[key] > 0;
-            const float *row = saves_row(&w->node[n].shard, at);
-            if (is_needed != (row != NULL))
-                test_fail(__FILE__, __LINE__, "key %u of %u, guardian %u, at %u: %s", (unsigned)key,
-                          owner, guardian, n, row ? "a save" : "no save");
-            if (row) CHECK(row[0] == c->pushed[key]);
+            if (w->is_lost[n] || w->node[n].shard.losses->members == 1) continue;
+            bool is_needed = n == guardian && pushed > 0;
+            float saved = saved_at(w, n, key);
+            if (saved != (is_needed ? (float)pushed : -1))
+                test_fail(__FILE__, __LINE__, "key %u of %u, guardian %u, at %u: %g, not of %u",
+                          (unsigned)key, owner, guardian, n, saved, pushed);
         }
-    }
-}
-
-/* What the lost node's workers did to a row since it came may be lost, and nothing else. */
-static void check_lost(struct chance *c, const float *least)
-{
-    for (locus_key key = 0; key < CHANCE_KEYS; key++) {
-        float value = value_of(c->w, key);
-        CHECK(value >= least[key]);
-        CHECK(value <= c->pushed[key]);
-        c->pushed[key] = value;
     }
 }
 
 /* All hear of a change, each at its own time, and repair it. */
-static void repair(struct chance *c, enum writes writes)
+static void repair(struct chance *c)
 {
     struct world *w = c->w;
-    for (int i = 0; i < 200; i++) {
-        step(c, writes);
-        if (world_random(w, 32) == 0) hear_of_it(c, (unsigned)world_random(w, w->nodes));
-    }
-    for (unsigned n = 0; n < w->nodes; n++) hear_of_it(c, n);
+    chance_steps(c, 200);
+    all_hear_of_it(c);
     for (unsigned n = 0; n < w->nodes; n++)
         for (int i = 0; !w->is_lost[n] && w->node[n].repaired != w->changes; i++) {
             CHECK(i < 100000);
-            step(c, writes);
+            chance_steps(c, 1);
         }
 }
 
-/* All is saved; then rows move, and a node is lost at any time. */
+/* All is saved; then rows move, and a node is lost at any time. What its workers did to a row since it
+ * came may be lost, and nothing else. */
 static void lose_by_chance(struct chance *c, enum writes writes)
 {
     struct world *w = c->w;
-    float least[CHANCE_KEYS];
-    unsigned lost;
+    struct seen seen = {0};
+    unsigned least[CHANCE_KEYS], lost;
+    c->writes = writes;
+    look_at_owners(c, &seen);
     for (uint64_t i = world_random(w, 300); i > 0; i--) {
-        step(c, writes);
-        look_at_owners(c);
+        chance_steps(c, 1);
+        look_at_owners(c, &seen);
     }
-    do lost = (unsigned)world_random(w, w->nodes);
-    while (w->is_lost[lost]);
+    lost = chance_node(c, false);
     for (locus_key key = 0; key < CHANCE_KEYS; key++)
-        least[key] = c->seen[key].owner == lost ? c->seen[key].came : c->pushed[key];
-    world_change(w, CHANGE_LOST, lost);
-    c->call[lost].request.busy = 0;
-    c->begun = 0;
-    repair(c, NO_WRITES);
+        least[key] = seen.of[key].owner == lost ? seen.of[key].came : pushed_by(c, key, true);
+    world_change(c->w, CHANGE_LOST, lost);
+    c->writes = NO_WRITES;
+    repair(c);
+    c->writes = ALL_WRITE;
     if (writes == NO_WRITES) return; /* another may be lost now */
-    settle(c);
-    check_lost(c, least);
+    chance_settle(c);
+    for (locus_key key = 0; key < CHANCE_KEYS; key++) {
+        CHECK(value_of(w, key) >= least[key]);
+        CHECK(value_of(w, key) <= pushed_by(c, key, true));
+    }
+    take_values(c);
 }
 
-/* A node that was lost comes back at any time: nothing is lost. */
-static void join_by_chance(struct chance *c)
+static void settle_saved(struct chance *c)
 {
-    struct world *w = c->w;
-    unsigned node;
-    do node = (unsigned)world_random(w, w->nodes);
-    while (!w->is_lost[node]);
-    for (uint64_t i = world_random(w, 100); i > 0; i--) step(c, ALL_WRITE);
-    world_change(w, CHANGE_JOINS, node);
-    c->waits[node] = false;
-    c->call[node] = (struct call){0};
-    c->begun = 1u << node;
-    repair(c, ALL_WRITE);
+    chance_settle(c);
+    check_saves(c);
 }
 
 TEST(saves, what_was_saved_survives_a_loss_at_any_time)
 {
-    static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE,
-                                                      LOCUS_REPLICATE};
     for (uint64_t seed = 1; seed <= 200; seed++) {
         static struct chance c;
-        unsigned nodes = 2 + seed % 3;
-        c = (struct chance){
-            .w = world_open((struct world_config){.technique = techniques[seed / 3 % 3],
-                                                  .nodes = nodes,
-                                                  .keys = CHANCE_KEYS,
-                                                  .survives = true})};
-        c.w->random = 2 * seed + 1;
-        for (unsigned losses = 0; losses < nodes - 1; losses++) {
+        chance_open(&c, seed);
+        for (unsigned losses = 0; losses < c.w->nodes - 1; losses++) {
             if (losses == 0 || world_random(c.w, 2) == 0) {
-                for (int i = 0; i < 200; i++) step(&c, ALL_WRITE);
-                settle(&c);
-                check_saves(&c);
+                chance_steps(&c, 200);
+                settle_saved(&c);
             }
-            look_at_owners(&c);
             lose_by_chance(&c, seed % 2 ? NO_WRITES : OWNERS_WRITE);
             if (world_random(c.w, 2)) continue;
             join_by_chance(&c);
-            settle(&c);
             check_saves(&c);
         }
-        settle(&c);
-        check_saves(&c);
+        settle_saved(&c);
         world_free(&c.w);
     }
 }
 
 /* ---- one rule each ---- */
-
-static struct world *survivors(enum locus_technique technique, unsigned nodes)
-{
-    return world_open(
-        (struct world_config){.technique = technique, .nodes = nodes, .survives = true});
-}
-
-static float saved_at(struct world *w, unsigned node, locus_key key)
-{
-    const float *row = saves_row(&w->node[node].shard, world_ref(w, node, key));
-    return row ? row[0] : -1;
-}
 
 static void sweep_all(struct world *w)
 {
@@ -302,9 +147,9 @@ TEST(saves, guardian_is_the_home_or_who_would_inherit_from_it)
     world_run(w, other, REQUEST_SET, key, 8);
     sweep_all(w);
     for (unsigned n = 0; n < 4; n++) CHECK(saved_at(w, n, key) == (n == 1 ? 8 : -1));
-    world_lose(w, 1);
+    world_change(w, CHANGE_LOST, 1);
     for (unsigned n = 0; n < 4; n++)
-        if (n != 1) repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, 1});
+        if (n != 1) world_hear(w, n);
     world_pass(w, 10, 1);
     for (unsigned n = 0; n < 4; n++)
         if (n != 1) CHECK_EQ(row_ref_home(world_ref(w, n, key)), heir);
@@ -406,10 +251,7 @@ TEST(saves, giver_keeps_a_row_that_was_passed_on_until_it_has_been_received)
             CHECK(!why);
     world_turn(w, 2);
     CHECK(saved_at(w, 1, key) == 7);
-    world_lose(w, 2);
-    for (unsigned n = 0; n < 2; n++)
-        repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, 2});
-    sweep_all(w);
+    all_change(w, CHANGE_LOST, 2);
     CHECK_EQ(value_of(w, key), 7);
     CHECK_EQ(w->node[1].shard.counters.rows_kept, 1);
 }
@@ -426,11 +268,8 @@ TEST(saves, heir_forgets_what_the_lost_node_got_from_the_home)
     CHECK(saved_at(w, heir, key) == 7);
     world_run(w, lost, REQUEST_LOCALIZE, key, 0);
     world_run(w, other, REQUEST_LOCALIZE, key, 0);
-    world_lose(w, lost);
-    for (unsigned n = 0; n < 4; n++)
-        if (n != lost) repair_begin(&w->node[n].shard, (struct change){1, CHANGE_LOST, lost});
-    sweep_all(w);
-    CHECK_EQ(owner_of(w, key), other);
+    all_change(w, CHANGE_LOST, lost);
+    CHECK_EQ(world_owner(w, key), other);
     for (unsigned n = 0; n < 4; n++)
         if (n != lost) CHECK(saved_at(w, n, key) == (n == 0 ? 7 : -1));
 }
@@ -450,10 +289,7 @@ TEST(saves, replica_of_zeros_is_less_than_a_save)
     world_turn(w, 1);
     while (world_deliver(w, 1, heir, &why)) CHECK(!why);
     CHECK(saved_at(w, heir, key) == 1);
-    world_lose(w, 1);
-    repair_begin(&w->node[heir].shard, (struct change){1, CHANGE_LOST, 1});
-    repair_begin(&w->node[other].shard, (struct change){1, CHANGE_LOST, 1});
-    sweep_all(w);
+    all_change(w, CHANGE_LOST, 1);
     CHECK_EQ(value_of(w, key), 1);
 }
 
@@ -464,9 +300,9 @@ TEST(saves, loss_is_repaired_for_the_platform_when_all_is_saved_again)
     unsigned heir = heir_of(w, 0, key), other = 3 - heir;
     CHECK_EQ(row_add(world_ref(w, 0, key), world_ones), 0);
     sweep_all(w);
-    world_lose(w, heir);
-    repair_begin(&w->node[0].shard, (struct change){1, CHANGE_LOST, heir});
-    repair_begin(&w->node[other].shard, (struct change){1, CHANGE_LOST, heir});
+    world_change(w, CHANGE_LOST, heir);
+    world_hear(w, 0);
+    world_hear(w, other);
     while (!repair_is_over(&w->node[0].shard)) {
         CHECK_EQ(w->node[0].repaired, 0);
         world_deliver_all(w);

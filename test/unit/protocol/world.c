@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include "protocol/loss.h"
 #include "protocol/repair.h"
 #include "test.h"
 
@@ -149,6 +150,14 @@ struct location world_known(struct world *w, unsigned node, locus_key key)
     return location_of(&w->node[node].shard, world_ref(w, node, key));
 }
 
+float world_value(const struct world *w, unsigned node, locus_key key)
+{
+    float row[64]; /* the compiler looks at longer copies, too */
+    shard_read(world_ref(w, node, key), row, 0);
+    for (int i = 1; i < WORLD_LENGTH; i++) CHECK(row[i] == row[0]);
+    return row[0];
+}
+
 bool world_is_replica(struct world *w, unsigned node, locus_key key)
 {
     return world_known(w, node, key).is_replica;
@@ -222,7 +231,8 @@ void world_change(struct world *w, enum change_kind kind, unsigned node)
 
 void world_hear(struct world *w, unsigned node)
 {
-    repair_begin(&w->node[node].shard, w->change[w->changes - 1]);
+    struct shard *s = &w->node[node].shard;
+    repair_begin(s, w->change[s->losses->change.number]);
 }
 
 void world_pass(struct world *w, int times, uint64_t ns)

@@ -82,6 +82,8 @@ struct row_ref world_ref(const struct world *, unsigned node, locus_key);
 struct location world_known(struct world *, unsigned node, locus_key);
 /* The one member that has the row. */
 unsigned world_owner(struct world *, locus_key);
+/* What the node reads: the same in all floats. */
+float world_value(const struct world *, unsigned node, locus_key);
 bool world_is_replica(struct world *, unsigned node, locus_key);
 unsigned world_records(const struct world *, unsigned node);
 
