@@ -290,6 +290,29 @@ TEST(join, two_nodes_that_come_at_once_join_one_after_the_other)
     finish(&s);
 }
 
+/* While it connects, while the others repair its joining, or behind that; or another one is. */
+TEST(join, killed_meanwhile)
+{
+    unsigned seed = (unsigned)getpid();
+    printf("seed %u\n", seed);
+    for (int i = 0; i < 3; i++) {
+        struct scenario s = {.nodes = 4, .technique = techniques[i]};
+        start(&s);
+        kill_node(&s, 1);
+        for (int k = 0; k < 6; k++) {
+            start_node(&s, 1, true);
+            sleep_s(0.001 * (rand_r(&seed) % 60));
+            if (k == 4) kill_node(&s, 3);
+            kill_node(&s, 1);
+        }
+        await(&s, 2);
+        start_node(&s, 1, true);
+        child_expect(&s.child[1], "joined");
+        await(&s, 3);
+        finish(&s);
+    }
+}
+
 /* ---- who leaves ---- */
 
 TEST(leave, one_of_several)

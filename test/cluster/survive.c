@@ -36,8 +36,7 @@ struct shared {
     int is_at_another[KEYS];
     int must_end; /* atomic */
     unsigned seed;
-    /* two are lost so soon one after the other that the job may end; it has a bound on its clocks */
-    bool is_tcp_only, may_end, has_bound;
+    bool is_tcp_only, has_bound; /* on its clocks */
     /* in which the lost node ends while all others quiesce; 0: at any time */
     int last_phase, quiescing;      /* atomic: workers of others that do */
     char folder[FOLDER_PATH_BYTES]; /* of checkpoints; "": none */
@@ -88,7 +87,7 @@ static void check_call(const struct seat *s, const char *call, int rc)
 {
     const struct node *n = s->team->shared;
     if (rc == 0) return;
-    if ((is_lost(n, s->rank) || n->shared->may_end) && rc == -ECONNRESET) {
+    if (is_lost(n, s->rank) && rc == -ECONNRESET) {
         parent_tell("closed");
         _exit(0);
     }
@@ -282,12 +281,18 @@ static void begin(struct seat *s)
     live(s);
 }
 
+static int count_of(const char *words, const char *text)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, words)); at++) count++;
+    return count;
+}
+
 /* One sentence for each that is lost. */
 static void check_sentences(const struct node *n, const char *said)
 {
     char names[32];
-    int count = 0;
-    for (const char *at = said; (at = strstr(at, " goes on after ")); at++) count++;
+    int count = count_of(" goes on after ", said) + count_of("another node is lost before", said);
     for (int rank = 0; rank < n->team.nodes; rank++) {
         if (!is_lost(n, rank)) continue;
         snprintf(names, sizeof names, "locus: node %d (", rank);
@@ -368,7 +373,6 @@ static void start(struct scenario *s)
     s->shared->is_tcp_only = s->is_tcp_only;
     s->shared->seed = s->seed;
     s->shared->has_bound = s->has_bound;
-    s->shared->may_end = s->is_together;
     if (s->saves) folder_new(s->shared->folder);
     if (is_cut) cables_lay(&s->cables, s->nodes);
     for (int i = 0; i < s->nodes; i++)
@@ -387,14 +391,12 @@ static void end_node(struct scenario *s, int rank)
     if (s->end == END_KILLED) child_signal(&s->child[rank], SIGKILL);
 }
 
-/* Until so many nodes, and no more, have met, and then for some phases. False: the job has ended, as
- * it may. */
-static bool await_phases(struct scenario *s, int nodes)
+/* Until so many nodes, and no more, have met, and then for some phases. */
+static void await_phases(struct scenario *s, int nodes)
 {
     int phase, met, lacking, since = 0;
     while (since < 4) {
         const char *line = child_hear(&s->child[0]);
-        if (s->is_together && strcmp(line, "closed") == 0) return false;
         if (sscanf(line, "phase %d %d %d", &phase, &met, &lacking) != 3)
             test_fail(__FILE__, __LINE__, "node 0 says: %s", line);
         CHECK(met >= nodes);
@@ -402,16 +404,14 @@ static bool await_phases(struct scenario *s, int nodes)
         if (s->last_phase) CHECK((met == nodes) == (phase >= s->last_phase));
     }
     printf("%d nodes go on: in phase %d %d rows lack something\n", nodes, phase, lacking);
-    return true;
 }
 
-/* Node 0 has said that it has closed if `has_ended`. */
-static void finish(struct scenario *s, bool has_ended)
+static void finish(struct scenario *s)
 {
     const char *line;
     __atomic_store_n(&s->shared->must_end, 1, __ATOMIC_SEQ_CST);
-    while (!has_ended && strncmp(line = child_hear(&s->child[0]), "phase", 5) == 0) continue;
-    if (!has_ended) CHECK_STR(line, "closed");
+    while (strncmp(line = child_hear(&s->child[0]), "phase", 5) == 0) continue;
+    CHECK_STR(line, "closed");
     for (int i = 1; i < s->nodes; i++)
         if (!loses(s, i)) child_expect(&s->child[i], "closed");
     for (int i = 0; i < s->nodes; i++) {
@@ -429,11 +429,10 @@ static void finish(struct scenario *s, bool has_ended)
     shared_free(s->shared, sizeof *s->shared, s->fd);
 }
 
-/* One node after the other. */
+/* One node after the other, or while the others repair. */
 static void lose(struct scenario *s)
 {
     int left = s->nodes;
-    bool goes_on = true;
     start(s);
     for (int rank = s->nodes - 1; rank > 0; rank--) {
         if (!loses(s, rank)) continue;
@@ -442,8 +441,8 @@ static void lose(struct scenario *s)
         left--;
         if (!s->is_together) await_phases(s, left);
     }
-    if (s->is_together) goes_on = await_phases(s, left);
-    finish(s, !goes_on);
+    if (s->is_together) await_phases(s, left);
+    finish(s);
 }
 
 /* In several clusters at once: they wait, mostly. */
@@ -456,7 +455,7 @@ static void lose_last(struct scenario *s, int count)
     }
     for (int i = 0; i < count; i++) end_node(&s[i], 2);
     for (int i = 0; i < count; i++) await_phases(&s[i], 2);
-    for (int i = 0; i < count; i++) finish(&s[i], false);
+    for (int i = 0; i < count; i++) finish(&s[i]);
 }
 
 static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE, LOCUS_REPLICATE};
@@ -476,7 +475,7 @@ static struct scenario draw_scenario(unsigned seed, unsigned nodes_max)
     return s;
 }
 
-/* In any way, of which some take as long as a time-out; also two, and so soon that the job may end. */
+/* In any way, of which some take as long as a time-out; also two, also at once. */
 static struct scenario draw_any(unsigned seed)
 {
     struct scenario s =
@@ -548,8 +547,13 @@ TEST(survive, node_is_killed_while_rows_are_saved_and_restored)
 
 TEST(survive, two_nodes_are_killed_one_after_the_other)
 {
-    struct scenario s = {.nodes = 4, .lost = 1u << 3 | 1u << 1, .when_s = 0.1};
-    lose(&s);
+    for (int is_together = 0; is_together < 2; is_together++) {
+        struct scenario s = {.nodes = 4,
+                             .lost = 1u << 3 | 1u << 1,
+                             .when_s = is_together ? 0.02 : 0.1,
+                             .is_together = is_together};
+        lose(&s);
+    }
 }
 
 TEST(survive, node_is_stopped_for_longer_than_the_time_out)

@@ -148,8 +148,14 @@ static void put_repair(const struct shard *s)
 {
     put(row_ref_home(row_ref_at(s->rank)));
     put(repair_is_over(s));
-    if (leaves()) put(s->losses->phase | s->losses->leaves << 8 | s->losses->has_left << 9);
-    for (unsigned n = 0; n < nodes() && leaves(); n++) put(s->losses->said[n]);
+    if (!leaves() && !world_scenario.loses_too) return;
+    const struct losses *l = s->losses;
+    const struct record *r = record_of(s->rank);
+    put(l->phase | l->leaves << 8 | l->has_left << 9 | (uint64_t)l->offers << 10 |
+        (uint64_t)s->serves << 16 | (uint64_t)(r && r->is_held) << 20 |
+        (uint64_t)(r && r->is_orphan) << 21);
+    for (unsigned n = 0; n < nodes(); n++) put(l->said[n]);
+    for (size_t i = 0; i < l->offers; i++) put(l->offer[i].node | l->offer[i].version << 8);
 }
 
 static void put_node(unsigned node)
@@ -209,9 +215,13 @@ uint64_t world_hash(void)
 {
     hashed.count = 0;
     put(world_state.has_lost | (uint64_t)world_state.row_is_lost << 1 |
-        (uint64_t)world_state.has_left << 2 | world_state.has_heard << 8 |
-        world_state.has_repaired << 16);
+        (uint64_t)world_state.has_left << 2 | (uint64_t)world_state.has_lost_too << 3 |
+        (uint64_t)world_state.is_doubtful << 4);
     for (unsigned n = 0; n < nodes(); n++) {
+        put(world_state.heard[n] | world_state.repaired[n] << 8);
+        if (world_scenario.loses_too) put(world_state.unanswered[n]);
+        for (unsigned i = 0; i < world_scenario.calls && world_scenario.loses_too; i++)
+            put(world_state.told[n][i]);
         put(UINT32_C(0xffffff00) | n);
         if (!is_lost(n)) put_node(n);
     }

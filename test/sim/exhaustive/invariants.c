@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Of a view: they begin at its number times 2^30. */
-enum { TERMS_MAX = 64, VIEWS = 3, VIEW_TERM_BITS = 30 };
+enum { TERMS_MAX = 64, VIEWS = 4, VIEW_TERM_BITS = 30 };
 
 struct sight {
     unsigned owners, rows;
@@ -26,6 +26,9 @@ static void add_row(struct sight *s, const float *row)
 static void add_claim(struct sight *s, unsigned owner, uint64_t term)
 {
     uint64_t view = term >> VIEW_TERM_BITS, i = term - (view << VIEW_TERM_BITS);
+    bool is_hint = (term + 1) >> VIEW_TERM_BITS >
+                   view; /* to another home: older than what is said */
+    if (world_scenario.loses_too && is_hint) return;
     if (view >= VIEWS || i >= TERMS_MAX) abort();
     int *known = &s->owner[view][i];
     /* homes change, and the first owners with them */
@@ -70,7 +73,7 @@ static void look_at_replica(struct sight *s, unsigned node)
     const float *row = partition_row(ref.partition, directory_slot(w));
     for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++)
         s->sum[i] += row[i] - row[LENGTH + i];
-    if (content_read(row, world_layout, &c))
+    if (content_read(row, world_layout, &c) && !world_state.is_doubtful)
         s->wrong = "a replica holds an update twice, or is damaged";
 }
 
@@ -100,6 +103,14 @@ static void look(struct sight *s)
                 add_entry(s, &world_lane[from][to].message[i].entry);
 }
 
+/* Nobody has written it, and it went without a message to who joined, who need not know the term. */
+static bool is_given_up(const struct sight *s)
+{
+    return joins() && !is_lost(world_scenario.loses - 1) &&
+           s->term == UINT64_C(2) << VIEW_TERM_BITS &&
+           s->owner[2][0] + 1 == (int)world_scenario.loses;
+}
+
 bool world_has_row(void)
 {
     bool has_row = false;
@@ -108,7 +119,38 @@ bool world_has_row(void)
         for (unsigned to = 0; to < nodes(); to++)
             for (unsigned i = 0; i < world_lane[from][to].count; i++)
                 has_row |= world_lane[from][to].message[i].entry.operation == WIRE_ROW;
-    return has_row;
+    if (has_row || !joins()) return has_row;
+    struct sight s;
+    look(&s);
+    return is_given_up(&s);
+}
+
+/* ---- writes that may be done twice ---- */
+
+/* One case is allowed: a node that was lost had done a write, and its answer was lost; it had told the
+ * other one that was lost of it, and nobody who lives. That one may have passed a row with the write on,
+ * and its origin asks again, because nobody tells it. */
+static bool may_be_twice(unsigned call)
+{
+    unsigned lost = 0;
+    for (unsigned n = 0; n < nodes(); n++) lost |= (unsigned)is_lost(n) << n;
+    for (unsigned n = 0; n < nodes(); n++) {
+        unsigned told = world_state.told[n][call];
+        if (world_state.unanswered[n] >> call & 1 && told && !(told & ~lost)) return true;
+    }
+    return false;
+}
+
+void world_note_loss(unsigned node)
+{
+    for (unsigned to = 0; to < nodes(); to++)
+        for (unsigned i = 0; i < world_lane[node][to].count; i++) {
+            const struct wire_entry *e = &world_lane[node][to].message[i].entry;
+            if (e->operation == WIRE_PUSHED || e->operation == WIRE_WAS_SET)
+                world_state.unanswered[node] |= 1u << request_tag_number(e->tag);
+        }
+    for (unsigned i = 0; i < world_scenario.calls && world_state.has_lost_too; i++)
+        world_state.is_doubtful |= world_state.call[i].state != CALL_DONE && may_be_twice(i);
 }
 
 bool world_has_sets(void)
@@ -122,7 +164,8 @@ bool world_has_sets(void)
 static const char *check_updates(const struct sight *s)
 {
     struct content c;
-    if (world_has_sets() || (is_repairing() && world_state.row_is_lost)) return NULL;
+    if (world_has_sets() || (is_repairing() && world_state.row_is_lost) || world_state.is_doubtful)
+        return NULL;
     if (s->owners + s->rows == 0)
         return NULL; /* who had it has left, and its home has not decided */
     const char *wrong = content_read(s->sum, world_layout, &c);
@@ -201,7 +244,7 @@ static const char *check_own(void)
     struct content seen;
     for (unsigned i = 0; i < world_scenario.calls; i++) {
         if (world_scenario.call[i].kind != CALL_PULL || world_state.call[i].state != CALL_DONE ||
-            is_lost_call(i) || world_state.row_is_lost)
+            is_lost_call(i) || world_state.row_is_lost || world_state.is_doubtful)
             continue;
         if (content_read(world_state.call[i].values, world_layout, &seen))
             return "a damaged row was read";
@@ -256,7 +299,7 @@ static const char *check_order(void)
     struct content last;
     for (unsigned n = 0; n < nodes(); n++) {
         if (is_lost(n) || !is_here(n)) continue;
-        if (world_state.row_is_lost) return NULL;
+        if (world_state.row_is_lost || world_state.is_doubtful) return NULL;
         unsigned others = 0;
         for (unsigned i = 0; i < world_scenario.calls; i++) others |= (unsigned)!is_ordered(i) << i;
         read_row(n, row);
@@ -331,35 +374,35 @@ static bool remembers(unsigned node)
     return waits || (r && !replicates());
 }
 
-static bool knows_lost(unsigned node)
+static bool knows_of(unsigned node, unsigned lost)
 {
     const struct shard *s = &world_state.node[node].shard;
     const struct record *r = record_of(node);
-    unsigned lost = world_scenario.loses - 1;
     return location_of(s, row_ref_at(node)).owner == lost ||
            row_ref_home(row_ref_at(node)) == lost || s->backlog->peer[lost].is_under_way ||
            s->replicas->source[lost].replicas || s->asked_bytes[lost] ||
            (r && holder_find(r, lost));
 }
 
-/* Nobody has written it, and it went without a message to who joined, who need not know the term. */
-static bool is_given_up(const struct sight *s)
+static bool knows_lost(unsigned node)
 {
-    return joins() && s->term == UINT64_C(2) << VIEW_TERM_BITS &&
-           s->owner[2][0] + 1 == (int)world_scenario.loses;
+    for (unsigned n = 0; n < nodes(); n++)
+        if (is_lost(n) && knows_of(node, n)) return true;
+    return false;
 }
 
 static const char *check_rest(const struct sight *s)
 {
-    unsigned home = row_ref_home(row_ref_at(is_lost(0)));
+    unsigned member = 0;
+    while (is_lost(member)) member++;
+    unsigned home = row_ref_home(row_ref_at(member));
     for (unsigned i = 0; i < world_scenario.calls; i++)
         if (world_state.call[i].state != CALL_DONE && !is_lost_call(i))
             return "nothing more can happen, and a call is not done";
     if (is_repairing()) return "nothing more can happen, and the repair is not over";
     for (unsigned n = 0; n < nodes(); n++) {
         if (is_lost(n)) continue;
-        if (world_state.has_lost && !joins() && knows_lost(n))
-            return "at rest a node knows of the lost one";
+        if (knows_lost(n)) return "at rest a node knows of the lost one";
         if (remembers(n)) return "at rest a node remembers something of the key";
         if (world_state.node[n].shard.replicas->awaited ||
             world_state.node[n].shard.backlog->waiting)

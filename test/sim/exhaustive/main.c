@@ -13,7 +13,9 @@
  *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their
  *                                 nodes, and their operations; * is asynchronous; or
  *                                 "adaptive lose=1 0:begin 1:push": node 1 is lost at any time,
- *                                 or leaves at any (leave=1) at which it may, or joins at any (join=1)
+ *                                 or leaves at any (leave=1) at which it may, or joins at any (join=1);
+ *                                 with lose=1,2 node 2 is lost in any state in which the others have
+ *                                 not repaired that, likewise leave=1,2 and join=1,2, or leave=1,1
  */
 #include "base/time.h"
 #include "protocol/plan.h"

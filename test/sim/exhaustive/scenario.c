@@ -26,15 +26,16 @@ static bool parse_call(struct scenario *s, const char **at)
 static void note_clocks(struct scenario *s)
 {
     locus_clock clock[SCENARIO_WORKERS_MAX] = {0};
-    bool has_third = false;
+    unsigned last = s->loses > s->loses_too ? s->loses : s->loses_too;
     for (unsigned i = 0; i < s->calls; i++) {
         struct scenario_call *c = &s->call[i];
         clock[c->worker] += c->kind == CALL_CLOCK;
         c->clock = clock[c->worker];
         s->has_clocks |= c->kind == CALL_BOUND;
-        has_third |= s->node[c->worker] == SCENARIO_NODES - 1;
+        if (s->node[c->worker] >= last) last = s->node[c->worker] + 1;
     }
-    s->nodes = s->has_clocks && !has_third ? SCENARIO_NODES - 1 : SCENARIO_NODES;
+    s->nodes = s->has_clocks && last < SCENARIO_NODES ? SCENARIO_NODES - 1 : SCENARIO_NODES;
+    if (last > SCENARIO_NODES) s->nodes = last;
 }
 
 size_t scenario_technique(const char *text, enum locus_technique *technique)
@@ -64,6 +65,13 @@ static const char *skip_change(const char *text, enum change_kind *kind)
     return NULL;
 }
 
+/* 1 + the node. 0: none. */
+static unsigned parse_node(const char **at)
+{
+    if (**at < '0' || **at >= '0' + SCENARIO_NODES_MAX) return 0;
+    return 1 + (unsigned)(*(*at)++ - '0');
+}
+
 bool scenario_parse(struct scenario *s, const char *text)
 {
     *s = (struct scenario){.technique = LOCUS_RELOCATE};
@@ -72,12 +80,17 @@ bool scenario_parse(struct scenario *s, const char *text)
     const char *node = skip_change(text, &s->change);
     if (node) {
         text = node;
-        if (*text < '0' || *text >= '0' + SCENARIO_NODES) return false;
-        s->loses = 1 + (unsigned)(*text++ - '0');
+        s->loses = parse_node(&text);
+        if (!s->loses) return false;
+        bool has_two = *text == ',';
+        text += has_two;
+        if (has_two) s->loses_too = parse_node(&text);
+        if (has_two && (!s->loses_too || (s->change == CHANGE_LOST && s->loses_too == s->loses)))
+            return false;
         text += *text == ' ';
     }
     for (const char *at = text; *at;) {
-        if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' ||
+        if (*at < '0' || *at >= '0' + SCENARIO_NODES_MAX || at[1] != ':' ||
             s->workers == SCENARIO_WORKERS_MAX)
             return false;
         s->node[s->workers++] = (unsigned)(*at - '0');
@@ -100,7 +113,9 @@ const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
         text, bytes, "%s%s", is_usual ? "" : technique_of(s->technique)->name, is_usual ? "" : " ");
     if (s->loses)
         at +=
-            (size_t)snprintf(text + at, bytes - at, "%s%u ", change_words[s->change], s->loses - 1);
+            (size_t)snprintf(text + at, bytes - at, "%s%u", change_words[s->change], s->loses - 1);
+    if (s->loses_too) at += (size_t)snprintf(text + at, bytes - at, ",%u", s->loses_too - 1);
+    if (s->loses) at += (size_t)snprintf(text + at, bytes - at, " ");
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);

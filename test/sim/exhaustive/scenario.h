@@ -11,7 +11,7 @@
 #include "protocol/change.h"
 #include "locus.h"
 
-enum { SCENARIO_NODES = 3, SCENARIO_WORKERS_MAX = 5, SCENARIO_CALLS_MAX = 8 };
+enum { SCENARIO_NODES = 3, SCENARIO_NODES_MAX, SCENARIO_WORKERS_MAX = 5, SCENARIO_CALLS_MAX = 8 };
 
 enum scenario_kind {
     CALL_PULL,
@@ -44,7 +44,10 @@ struct scenario {
     enum change_kind
         change; /* or it leaves, as soon as its workers have done all that they do; or it was
                               * lost before all else, and joins in any state */
-    unsigned nodes;
+    /* Another node is lost, or the same, in any state in which that is not repaired: 1 + its number; 0:
+     * none */
+    unsigned loses_too;
+    unsigned nodes; /* three, or four if the last of them is named */
     unsigned workers;
     unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
     unsigned calls;
@@ -56,7 +59,8 @@ extern const char *const scenario_kind_name[CALL_KINDS];
 size_t scenario_technique(const char *text, enum locus_technique *);
 /* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before
  * them the technique, if it is not relocate, and the node that is lost, if one is:
- * "adaptive lose=1 0:begin,push,end 1:begin,pull"; or leave=1, join=1. False: no such scenario. */
+ * "adaptive lose=1 0:begin,push,end 1:begin,pull"; or leave=1, join=1; with ",2" behind that node 2 is
+ * lost meanwhile. False: no such scenario. */
 bool scenario_parse(struct scenario *, const char *text);
 /* Returns `text`. */
 const char *scenario_text(const struct scenario *, char *text, size_t bytes);

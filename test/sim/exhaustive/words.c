@@ -39,8 +39,8 @@ void world_print_choice(struct world_choice c)
         printf("node %u: arrives from %u: ", c.to, c.from);
         print_entry(&world_lane[c.from][c.to].message[0].entry);
         break;
-    case WORLD_LOSES: printf("node %u: is lost", c.from); break;
-    case WORLD_HEARS: printf("node %u: hears that a node was lost", c.from); break;
+    case WORLD_LOSES: printf("node %u: is lost, leaves or joins", c.from); break;
+    case WORLD_HEARS: printf("node %u: hears of the next change", c.from); break;
     case WORLD_TURNS:
         printf("node %u: the shard's turn%s", c.from, c.to ? "" : ", without leave to synchronize");
         break;

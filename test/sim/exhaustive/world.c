@@ -15,13 +15,32 @@ static const uint64_t *posted_at[NODES_MAX][SCENARIO_WORKERS_MAX];
 
 /* ---- the platform of the shards ---- */
 
+struct change world_news(unsigned place)
+{
+    const uint32_t first = 1 + joins();
+    const struct change leaver = {first, CHANGE_LOST, world_scenario.loses - 1};
+    if (place == 0) return (struct change){first, world_scenario.change, leaver.node};
+    if (place == 1 && leaves()) return leaver;
+    return (struct change){first + 1, CHANGE_LOST, world_scenario.loses_too - 1};
+}
+
+/* There is no link to it. */
+static bool knows_lost(unsigned node, unsigned peer)
+{
+    if (!is_lost(peer)) return false;
+    if (!world_state.has_lost) return true; /* it has not joined */
+    for (unsigned i = 0; i < world_state.heard[node]; i++)
+        if (world_news(i).node == peer && world_news(i).kind != CHANGE_JOINS) return true;
+    return false;
+}
+
 static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t length,
                                      uint64_t until_ns)
 {
     (void)until_ns;
     const struct node *n = context;
     struct lane *l = &world_lane[n->rank][peer];
-    if (is_lost(peer) && (joins() || world_state.has_heard >> n->rank & 1)) return NULL;
+    if (knows_lost(n->rank, peer)) return NULL;
     if (l->count == MESSAGES_MAX || peer == n->rank || length > SCENARIO_CALLS_MAX) abort();
     struct message *m = &l->message[l->count++];
     memset(m, 0, sizeof *m);
@@ -56,14 +75,14 @@ static uint64_t read_clock_ns(void *context)
 static void note_repaired(void *context, uint32_t view)
 {
     const struct node *n = context;
-    if (leaves() && n->rank + 1 == world_scenario.loses) {
+    if (leaves() && is_first(n->rank)) {
         world_state.has_left = true;
         return;
     }
-    if (view != 1u + joins() || !repair_is_over(&n->shard) ||
-        world_state.has_repaired >> n->rank & 1)
-        world_state.wrong = "a repair is over that was not begun";
-    world_state.has_repaired |= 1u << n->rank;
+    if (view != world_state.view[n->rank] || !repair_is_over(&n->shard) ||
+        world_state.repaired[n->rank] == view)
+        world_state.wrong = "a repair is over that was not begun, or was overtaken";
+    world_state.repaired[n->rank] = view;
 }
 
 /* ---- opening ---- */
@@ -110,7 +129,7 @@ static void open_node(unsigned rank)
     const struct shard_config c = {
         .plan = &n->plan, .platform = &n->calls, .credit_bytes = 1 << 20};
     if (store_open(&world_store[rank], &config) || shard_init(&n->shard, &c)) abort();
-    if (joins() && rank + 1 != world_scenario.loses) note_loss(rank);
+    if (joins() && !is_first(rank)) note_loss(rank);
 }
 
 static void prepare_call(unsigned i)
@@ -287,8 +306,8 @@ static bool has_urgent(unsigned node)
 /* Its workers do not open before that is over. */
 static bool is_joining(unsigned node)
 {
-    return joins() && node + 1 == world_scenario.loses &&
-           !repair_is_over(&world_state.node[node].shard);
+    return joins() && is_first(node) &&
+           repair_last(&world_state.node[node].shard) < world_news(0).number;
 }
 
 /* Nothing of it is unsaid, and its workers are done: locus_leave(). */
@@ -330,9 +349,13 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
     if (world_scenario.loses && !world_state.has_lost &&
         (!leaves() || can_leave(world_scenario.loses - 1)))
         choice[n++] = (struct world_choice){WORLD_LOSES, (uint8_t)(world_scenario.loses - 1), 0};
-    for (unsigned node = 0; node < nodes() && world_state.has_lost; node++)
-        if (!is_lost(node) && !(world_state.has_heard >> node & 1))
-            choice[n++] = (struct world_choice){WORLD_HEARS, (uint8_t)node, 0};
+    if (world_scenario.loses_too && !world_state.has_lost_too && is_repairing())
+        choice[n++] =
+            (struct world_choice){WORLD_LOSES, (uint8_t)(world_scenario.loses_too - 1), 0};
+    for (unsigned node = 0; node < nodes(); node++) {
+        if (is_lost(node) || world_state.heard[node] == news()) continue;
+        choice[n++] = (struct world_choice){WORLD_HEARS, (uint8_t)node, 0};
+    }
     return n;
 }
 
@@ -420,6 +443,15 @@ static void shard_takes(unsigned worker)
     if (repair_is_over(s)) world_state.wrong = "a request was not taken on";
 }
 
+static void note_told(unsigned from, unsigned to, const struct wire_entry *e)
+{
+    for (uint32_t i = 0; i < e->length && !(e->flags & WIRE_BEGIN); i++) {
+        uint32_t tag;
+        memcpy(&tag, wire_values_const(e) + i, sizeof tag);
+        world_state.told[from][request_tag_number(tag)] |= 1u << to;
+    }
+}
+
 static void message_arrives(unsigned from, unsigned to)
 {
     struct lane *l = &world_lane[from][to];
@@ -427,6 +459,7 @@ static void message_arrives(unsigned from, unsigned to)
     l->count--;
     memmove(&l->message[0], &l->message[1], l->count * sizeof m);
     memset(&l->message[l->count], 0, sizeof m);
+    if (m.entry.operation == WIRE_TOLD) note_told(from, to, &m.entry);
     const struct wire_frame f = {.count = 1,
                                  .body_bytes = (uint32_t)wire_entry_bytes(m.entry.length),
                                  .membership = world_store[to].home.membership};
@@ -447,17 +480,29 @@ static void shard_turns(unsigned node, bool synchronizes)
  * rest not. */
 static void shard_hears(unsigned node)
 {
-    const struct change change = {1u + joins(), world_scenario.change, world_scenario.loses - 1};
+    const struct change change = world_news(world_state.heard[node]++);
     if (change.kind == CHANGE_LOST) memset(&world_lane[change.node][node], 0, sizeof(struct lane));
-    world_state.has_heard |= 1u << node;
+    if (!leaves() || change.node != node) world_state.view[node] = change.number;
     repair_begin(&world_state.node[node].shard, change);
 }
 
 /* Nothing comes to it any more. */
 static void clear_lanes_to_lost(void)
 {
-    for (unsigned from = 0; from < nodes() && is_lost(world_scenario.loses - 1); from++)
-        memset(&world_lane[from][world_scenario.loses - 1], 0, sizeof(struct lane));
+    for (unsigned to = 0; to < nodes(); to++)
+        for (unsigned from = 0; from < nodes() && is_lost(to); from++)
+            memset(&world_lane[from][to], 0, sizeof(struct lane));
+}
+
+static void node_is_lost(unsigned node)
+{
+    bool *has_lost = world_state.has_lost ? &world_state.has_lost_too : &world_state.has_lost;
+    *has_lost = true;
+    if (is_lost(node)) world_note_loss(node);
+    if (leaves() && has_lost == &world_state.has_lost_too && !is_first(node))
+        world_note_loss(world_scenario.loses - 1);
+    if (!joins() || is_lost(node)) return;
+    shard_hears(node); /* the first */
 }
 
 void world_do(struct world_choice c)
@@ -468,13 +513,10 @@ void world_do(struct world_choice c)
     case WORLD_ARRIVES: message_arrives(c.from, c.to); break;
     case WORLD_CLOSES: worker_closes(c.from); break;
     case WORLD_TURNS: shard_turns(c.from, c.to); break;
-    case WORLD_LOSES:
-        world_state.has_lost = true;
-        if (joins()) shard_hears(c.from); /* the first */
-        break;
+    case WORLD_LOSES: node_is_lost(c.from); break;
     case WORLD_HEARS: shard_hears(c.from); break;
     }
     clear_lanes_to_lost();
-    if (is_repairing() && world_scenario.change == CHANGE_LOST && !world_has_row())
-        world_state.row_is_lost = true;
+    bool loses = world_scenario.change == CHANGE_LOST || world_state.has_lost_too;
+    if (is_repairing() && loses && !world_has_row()) world_state.row_is_lost = true;
 }

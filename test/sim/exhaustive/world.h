@@ -28,7 +28,7 @@ struct world_choice {
     enum world_event event;
     uint8_t from, to; /* worker; nodes; node, and whether it synchronizes */
 };
-enum { WORLD_CHOICES_MAX = 32 };
+enum { WORLD_CHOICES_MAX = 48 };
 
 void world_open(const struct scenario *);
 void world_close(void);

@@ -26,7 +26,7 @@
 #include <string.h>
 
 enum {
-    NODES_MAX = SCENARIO_NODES,
+    NODES_MAX = SCENARIO_NODES_MAX,
     LENGTH = 3, /* floats of the row: content.h */
     CAPACITY = 4,
     MESSAGES_MAX = 24, /* on a link */
@@ -69,11 +69,17 @@ struct node {
 struct world_state {
     struct node node[NODES_MAX];
     struct call call[SCENARIO_CALLS_MAX];
-    /* A node is lost, or has joined; nodes that have heard of that, and those that have repaired, as bits; the row
-     * was lost with it. */
-    bool has_lost, row_is_lost;
+    /* A node is lost, or has joined, and another one is lost; the row was lost with it. */
+    bool has_lost, has_lost_too, row_is_lost;
     bool has_left; /* or has said that all it had is with others */
-    unsigned has_heard, has_repaired;
+    /* By nodes: of world_news that they have heard; the numbers of changes that they repair and have
+     * repaired last. */
+    unsigned heard[NODES_MAX];
+    uint32_t view[NODES_MAX], repaired[NODES_MAX];
+    /* Calls whose answers were under way when their writer was lost, as bits; nodes that have heard of
+     * each from each writer; the row may hold a write twice (check_doubt). */
+    unsigned unanswered[NODES_MAX], told[NODES_MAX][SCENARIO_CALLS_MAX];
+    bool is_doubtful;
     /* what a shard said of a message, or what else went wrong in the last step */
     const char *wrong;
 };
@@ -91,8 +97,10 @@ int world_next_call(unsigned worker);
 int world_first_posted(unsigned worker);
 
 bool world_has_sets(void);
-/* Is the row at a node that lives, or on its way to one? */
+/* Is the row at a node that lives, or on its way to one, or as good as that? */
 bool world_has_row(void);
+/* A node was lost, and what of its frames comes is decided. */
+void world_note_loss(unsigned node);
 
 static inline unsigned nodes(void)
 {
@@ -109,19 +117,37 @@ static inline bool leaves(void)
     return world_scenario.change == CHANGE_LEAVES;
 }
 
+static inline bool is_first(unsigned node)
+{
+    return node + 1 == world_scenario.loses;
+}
+
 static inline bool is_lost(unsigned node)
 {
-    return world_state.has_lost != joins() && node + 1 == world_scenario.loses &&
-           (!leaves() || world_state.has_left);
+    if (world_state.has_lost_too &&
+        (node + 1 == world_scenario.loses_too || (leaves() && is_first(node))))
+        return true;
+    return world_state.has_lost != joins() && is_first(node) && (!leaves() || world_state.has_left);
 }
+
+/* What rank 0 has said: the changes, and of who leaves that it is lost, by the number of that one. */
+enum { NEWS_MAX = 3 };
+static inline unsigned news(void)
+{
+    unsigned second = leaves() && !is_first(world_scenario.loses_too - 1) ? 2 : 1;
+    return world_state.has_lost + (world_state.has_lost_too ? second : 0);
+}
+struct change world_news(unsigned place);
 
 /* A node is lost, or has joined, and not all members have repaired that. */
 static inline bool is_repairing(void)
 {
     if (!world_state.has_lost) return false;
-    unsigned members = (1u << nodes()) - 1;
-    if (!joins()) members &= ~(1u << (world_scenario.loses - 1));
-    return world_state.has_repaired != members;
+    for (unsigned n = 0; n < nodes(); n++)
+        if (!is_lost(n) && !(leaves() && is_first(n)) &&
+            world_state.repaired[n] < world_news(news() - 1).number)
+            return true;
+    return false;
 }
 
 static inline bool is_lost_call(unsigned call)

@@ -2,8 +2,10 @@
 
 #include "protocol/backlog.h"
 #include "protocol/replica.h"
+#include "protocol/saves.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 struct invariants_world invariants_world;
 
@@ -18,6 +20,7 @@ void invariants_begin(const struct script *s)
     invariants_world.moment = 1;
     invariants_world.relocations = 0;
     invariants_world.losses = (struct invariants_losses){0};
+    memset(invariants_world.answer, 0, sizeof invariants_world.answer);
     for (locus_key key = 0; key < s->keys; key++) {
         struct key_history *k = &invariants_world.key[key];
         unsigned home = row_ref_home(row_ref_at(0, key));
@@ -58,14 +61,83 @@ static bool is_claim(unsigned from, const struct wire_entry *e)
     return e->operation != WIRE_HELD && e->operation != WIRE_OFFER && e->operation != WIRE_TOLD;
 }
 
+/* ---- writes that may be done twice ---- */
+
+/* One case is allowed. D has done a write of O, and its answer was lost with D; D had told E of it, and
+ * nobody else who lives; E is lost, too, before D's loss is repaired, or D before that of E. Then a row
+ * with the write may have gone from E to another node, and O asks again, because nobody tells it. What
+ * a row holds of which a write was that is not judged any more; of all others an update that is there
+ * twice is an error. */
+
+static struct answer *find_answer(unsigned shard, unsigned origin, uint32_t tag)
+{
+    struct answer *free = NULL;
+    for (struct answer *a = invariants_world.answer[shard][origin], *end = a + ANSWERS_MAX; a < end;
+         a++) {
+        if (a->is_used && a->tag == tag) return a;
+        if (!a->is_used) free = a;
+    }
+    if (!free) abort();
+    return free;
+}
+
+static bool is_watched(const struct wire_entry *e)
+{
+    const struct script *s = invariants_world.script;
+    return s->survives && s->nodes > 2 &&
+           (e->operation == WIRE_PUSHED || e->operation == WIRE_WAS_SET);
+}
+
+static void note_answer(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
+{
+    *find_answer(shard, to, e->tag) = (struct answer){true, e->tag, e->key, from, 0, 0, 0};
+}
+
+static void note_told(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
+{
+    for (uint32_t i = 0; i < e->length && !(e->flags & WIRE_BEGIN); i++) {
+        uint32_t tag;
+        memcpy(&tag, wire_values_const(e) + i, sizeof tag);
+        struct answer *a = find_answer(shard, e->owner, tag);
+        if (a->is_used && a->by == from) a->told |= 1u << to;
+    }
+}
+
+static void lose_answer(struct answer *a, unsigned node)
+{
+    uint32_t now = platform_since();
+    if (a->by == node) a->by_lost = now;
+    if (a->told >> node & 1) a->told_lost = now;
+    a->told &= ~(1u << node);
+    if (a->by_lost != now || a->told_lost != now || a->told) return;
+    struct journal_key *k = journal_key(a->key);
+    invariants_world.losses.doubtful += !k->is_doubtful;
+    k->is_doubtful = true;
+}
+
+static void lose_answers(unsigned node)
+{
+    for (unsigned s = 0; s < invariants_world.script->shards; s++)
+        for (unsigned n = 0; n < invariants_world.script->nodes; n++)
+            for (struct answer *a = invariants_world.answer[s][n];
+                 a < invariants_world.answer[s][n] + ANSWERS_MAX; a++) {
+                if (n == node) a->is_used = false;
+                if (a->is_used) lose_answer(a, node);
+            }
+}
+
+/* ---- entries ---- */
+
 static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     report_sent(shard, from, to, e);
     if (platform_is_broken() || platform_is_lost(from) || !is_about_a_key(e)) return;
     if (e->operation == WIRE_OFFER) {
-        invariants_world.key[e->key].offer[from].term = e->term;
-        invariants_world.key[e->key].offer[from].version = e->version;
+        uint32_t view = platform_view(from, shard);
+        invariants_world.key[e->key].offer[view][from].term = e->term;
+        invariants_world.key[e->key].offer[view][from].version = e->version;
     }
+    if (is_watched(e)) note_answer(shard, from, to, e);
     if (e->operation == WIRE_ROW)
         terms_row_leaves(from, e);
     else if (is_claim(from, e))
@@ -83,19 +155,30 @@ static void arrived(unsigned shard, unsigned from, unsigned to, const struct wir
     report_arrived(shard, from, to, e);
     if (!is_about_a_key(e) || platform_is_lost(to)) return;
     struct key_history *k = &invariants_world.key[e->key];
+    if (is_watched(e)) find_answer(shard, to, e->tag)->is_used = false;
+    if (e->operation == WIRE_TOLD) note_told(shard, from, to, e);
     if (e->operation == WIRE_ROW && e->term == k->term) terms_outlives(k, &k->left);
     if (e->operation == WIRE_SAVE && e->term == k->term && e->owner == from &&
         key_read_entry(e, &c))
         terms_outlives(k, &c);
 }
 
+/* A node was lost while an earlier change was repaired, and they still are. */
+static bool is_nested(void)
+{
+    return platform_is_repairing() && platform_since() < platform_changes();
+}
+
 static void dropped(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
     (void)shard;
     if (!is_about_a_key(e)) return;
-    if (e->operation == WIRE_ROW &&
-        (!platform_is_lost(from) || terms_owner(&invariants_world.key[e->key], e->term) == (int)to))
+    const struct key_history *k = &invariants_world.key[e->key];
+    bool is_the_last = e->term == k->term && terms_owner(k, e->term) == (int)to;
+    if (e->operation == WIRE_ROW && is_the_last &&
+        !(platform_is_lost(from) && platform_is_lost(to)))
         terms_lose_row(e->key);
+    if (e->operation == WIRE_SAVE && is_nested()) terms_forget_saves(e->key);
 }
 
 static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
@@ -130,6 +213,7 @@ static void returned(unsigned shard, unsigned node, bool settled)
 static void lost(unsigned node)
 {
     invariants_world.losses.nodes++;
+    lose_answers(node);
     journal_lose_workers(node * invariants_world.script->workers, invariants_world.script->workers);
     for (locus_key key = 0; key < invariants_world.script->keys; key++) {
         struct traffic t = {0};
@@ -137,7 +221,9 @@ static void lost(unsigned node)
         key_look_at_links(key, &t);
         if (invariants_world.key[key].is_left) journal_lose_row(key); /* some know all its rows */
         invariants_world.key[key].is_left = false;
-        if ((owner >= 0) + t.rows == 0) terms_lose_row(key);
+        if (is_nested() && saves_row(platform_shard(node, shard_of(key)), row_ref_at(node, key)))
+            terms_forget_saves(key);
+        if ((owner >= 0) + t.rows == 0 && !key_is_given_up(key)) terms_lose_row(key);
     }
 }
 
@@ -145,8 +231,6 @@ static void leaves(unsigned node)
 {
     (void)node;
     invariants_world.losses.left++;
-    for (locus_key key = 0; key < invariants_world.script->keys; key++)
-        memset(invariants_world.key[key].offer, 0, sizeof invariants_world.key[key].offer);
 }
 
 /* From now on the rows that it had are nobody's, until their homes have decided. */
@@ -158,6 +242,7 @@ static void left(unsigned shard, unsigned node)
         if (!is_here(node, key)) continue;
         k->is_lost = k->is_left = true;
         k->has_begun = false;
+        k->lost_by = platform_changes();
     }
 }
 
@@ -203,18 +288,19 @@ static void check_forgotten(unsigned node, unsigned shard, unsigned gone)
 void invariants_check_forgotten(unsigned node, unsigned shard)
 {
     for (unsigned gone = 0; gone < invariants_world.script->nodes; gone++)
-        if (platform_is_gone(gone, shard)) check_forgotten(node, shard, gone);
+        if (platform_is_gone(gone, shard) && platform_gone_by(gone) <= platform_view(node, shard))
+            check_forgotten(node, shard, gone);
 }
 
 /* All have decided who has what: from now on the key has an owner again, and nobody knows terms that
- * an owner had who was lost. */
-static void settle(locus_key key)
+ * an owner had who was lost. But if a later loss took it, of which not all have heard, it is not yet. */
+static void settle(locus_key key, uint32_t change)
 {
     struct key_history *k = &invariants_world.key[key];
     struct traffic t = {0};
     int owner = key_owner(key);
     key_look_at_links(key, &t);
-    if (!k->is_lost) return;
+    if (!k->is_lost || k->lost_by > change) return;
     if (owner >= 0 && !k->has_begun) {
         struct location l = location_of(platform_shard((unsigned)owner, shard_of(key)),
                                         row_ref_at((unsigned)owner, key));
@@ -231,7 +317,7 @@ static void repaired(unsigned shard, unsigned node, bool is_first)
 {
     for (locus_key key = shard; key < invariants_world.script->keys && is_first;
          key += invariants_world.script->shards)
-        settle(key);
+        settle(key, platform_view(node, shard));
     invariants_check_forgotten(node, shard);
 }
 

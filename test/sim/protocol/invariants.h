@@ -42,9 +42,10 @@ void invariants_at_rest(void);
 void invariants_print(locus_key);
 
 uint64_t invariants_relocations(void);
-/* Nodes lost; rows lost with them; nodes that have left, and that came back. */
+/* Nodes lost; rows lost with them; rows that may hold a write twice; nodes that have left, and that
+ * came back. */
 struct invariants_losses {
-    uint64_t nodes, rows, left, joined;
+    uint64_t nodes, rows, doubtful, left, joined;
 };
 struct invariants_losses invariants_losses(void);
 

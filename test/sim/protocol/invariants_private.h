@@ -31,11 +31,12 @@ struct key_history {
     /* The row was lost with a node, and nobody has repaired that; somebody has another one */
     bool is_lost, has_begun;
     bool is_left;              /* and nothing is lost: the node has left */
+    uint32_t lost_by;          /* the change since which it is */
     unsigned terms[VIEWS_MAX]; /* known of each view */
-    /* Replicas that were offered for a lost row, 0: not that of this node. */
+    /* Replicas that were offered in each for a lost row, 0: not that of this node. */
     struct {
         uint64_t term, version;
-    } offer[PLATFORM_NODES_MAX];
+    } offer[VIEWS_MAX][PLATFORM_NODES_MAX];
     /* by nodes as their workers said; what was ever taken back */
     bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
     bool was_kept; /* by a node: then it stays, and a localize moves nothing */
@@ -47,11 +48,25 @@ struct key_history {
     unsigned giver;
 };
 
+/* The answer to a write, under way to its origin. */
+struct answer {
+    bool is_used;
+    uint32_t tag;
+    locus_key key;
+    unsigned by, told; /* who has done it; who has heard that from it and lives, as bits */
+    /* the changes (platform_since) while which he was lost, and somebody who had heard; 0: not */
+    uint32_t by_lost, told_lost;
+};
+enum {
+    ANSWERS_MAX = 64
+}; /* of a shard's writes: more than it has under way, where there are three nodes */
+
 struct invariants_world {
     const struct script *script;
     uint64_t moment, relocations;
     struct invariants_losses losses;
     struct key_history key[JOURNAL_KEYS_MAX];
+    struct answer answer[PLATFORM_SHARDS_MAX][PLATFORM_NODES_MAX][ANSWERS_MAX];
 };
 extern struct invariants_world invariants_world;
 
@@ -112,6 +127,8 @@ static inline bool is_about_a_key(const struct wire_entry *e)
 /* The row was lost with a node: updates of that one, and all that were made before the others have
  * another row, may be in it or not. */
 void terms_lose_row(locus_key);
+/* It may be gone. */
+void terms_forget_saves(locus_key);
 /* A row like that will be there whatever becomes of its present owner. */
 void terms_outlives(struct key_history *, const struct content *);
 /* -1: nobody had it in this term. */
@@ -145,6 +162,9 @@ bool key_read_main(unsigned node, locus_key, float *row);
 bool key_are_copies(locus_key, const float *a, const float *b);
 const char *key_check_content(const float *row, struct content_layout, struct content *);
 
+/* Nobody has written it, and it is on its way to who joins, who has not decided yet; if that one is lost
+ * meanwhile, its home will have it again. */
+bool key_is_given_up(locus_key);
 void key_check(locus_key);
 /* Every copy at a node holds what was done before the clock of its gate (clocks.h). */
 void key_check_fresh(locus_key, unsigned node);

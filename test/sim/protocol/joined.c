@@ -78,7 +78,9 @@ bool cluster_shares_cores(const struct cluster *c)
 
 uint32_t cluster_view(struct cluster *c)
 {
-    return platform_now_ns() >= c->view_ns ? c->view : c->view - 1;
+    uint32_t view = c->view;
+    while (view > 0 && platform_now_ns() < c->view_ns[view]) view--;
+    return view;
 }
 
 uint32_t cluster_repaired(struct cluster *c)
@@ -98,7 +100,8 @@ void cluster_losses(struct cluster *c, struct locus_losses *l)
 
 bool cluster_has_lost(struct cluster *c, unsigned rank)
 {
-    return joined[rank] && joined[rank]->is_gone && platform_now_ns() >= c->view_ns;
+    return joined[rank] && joined[rank]->is_gone &&
+           platform_now_ns() >= c->view_ns[joined[rank]->gone_by];
 }
 
 int cluster_loss(struct cluster *c)

@@ -11,7 +11,7 @@
 
 #include "cluster/cluster.h"
 
-enum { JOINED_NODES_MAX = 256 };
+enum { JOINED_NODES_MAX = 256, JOINED_CHANGES = 8 };
 
 struct cluster {
     int rank, size;
@@ -23,7 +23,9 @@ struct cluster {
     bool is_gone;     /* it was lost, and the others survive that: they do not wait for it */
     bool is_newcomer; /* it came later: they do not wait for it either */
     uint32_t view;    /* changes that the others survive */
-    uint64_t view_ns; /* when it hears of the last one */
+    uint64_t view_ns[JOINED_CHANGES + 1]; /* when it hears of each, in order */
+    uint32_t came_by,
+        gone_by; /* the changes by which it came later, and was lost or left; 0: none */
     unsigned lost_rank;
     uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */
     uint64_t stopped_ns; /* its shards do nothing before */

@@ -39,7 +39,7 @@ void journal_key_init(struct content_layout layout, bool has_sets)
     k->capacity = content_capacity(layout);
     if (has_sets && k->capacity > JOURNAL_SET_UPDATES_MAX) k->capacity = JOURNAL_SET_UPDATES_MAX;
     k->updates = k->sets = k->count = 0;
-    k->was_replicated = false;
+    k->was_replicated = k->is_doubtful = false;
     k->whole = 0;
     k->issued = k->done = (struct content){0};
 }
@@ -336,6 +336,7 @@ static const struct journal_key *without_losses(const struct journal_key *k)
 enum journal_verdict journal_judge(locus_key key)
 {
     const struct journal_key *k = &journal.key[key];
+    if (k->is_doubtful) return JOURNAL_GOOD;
     if (k->was_replicated) return judge_replicated(k);
     const struct journal_key *all = without_losses(k);
     return k->has_sets ? order_of_sets(all) : judge_adds(all);

@@ -38,9 +38,10 @@ struct journal_event {
 struct journal_key {
     struct content_layout layout;
     bool has_sets;
-    bool was_replicated;         /* then reads may be stale, within bounds */
-    unsigned capacity;           /* updates that its row has fields for */
-    unsigned updates, sets;      /* made so far */
+    bool was_replicated;    /* then reads may be stale, within bounds */
+    bool is_doubtful;       /* a write may be in the row twice: nothing that it holds is judged */
+    unsigned capacity;      /* updates that its row has fields for */
+    unsigned updates, sets; /* made so far */
     struct content issued, done; /* updates */
     /* The row was lost with a node. What was called before the moment `whole`, when the others had
      * another row, is optional, and what was read before goes for nothing; JOURNAL_NEVER: they have

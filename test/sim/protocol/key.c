@@ -53,6 +53,7 @@ static void add_entry(struct traffic *t, const struct wire_entry *e)
 const char *key_check_content(const float *row, struct content_layout l, struct content *c)
 {
     const char *wrong = content_read(row, l, c);
+    if (journal_key(l.key)->is_doubtful) return NULL;
     return wrong ? wrong : content_check_state(row, l, c);
 }
 
@@ -155,7 +156,7 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
 {
     const struct journal_key *j = journal_key(key);
     struct content c;
-    if (invariants_world.key[key].is_lost) return;
+    if (invariants_world.key[key].is_lost || j->is_doubtful) return;
     if (t->is_disturbed || (owner >= 0 && !key_read_main((unsigned)owner, key, t->main))) return;
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
         const char *wrong = owner >= 0 ? key_check_content(t->main, j->layout, &c) : NULL;
@@ -198,6 +199,7 @@ bool key_are_copies(locus_key key, const float *a, const float *b)
 {
     struct content_layout l = journal_key(key)->layout;
     struct content of_a, of_b;
+    if (journal_key(key)->is_doubtful) return true;
     return !content_read(a, l, &of_a) && !content_read(b, l, &of_b) && content_equals(&of_a, &of_b);
 }
 
@@ -224,8 +226,7 @@ static void check_replicas(locus_key key, unsigned owner)
     }
 }
 
-/* Nobody has written it, and it is on its way to who has joined, who has not decided yet. */
-static bool is_given_up(locus_key key)
+bool key_is_given_up(locus_key key)
 {
     return invariants_world.key[key].term == 0 &&
            platform_newcomer(shard_of(key)) == first_home(key);
@@ -239,7 +240,7 @@ void key_check(locus_key key)
     look_at_parked(key, &t);
     look_at_replicas(key, &t);
     if ((owner >= 0) + t.rows > 1 ||
-        ((owner >= 0) + t.rows == 0 && !invariants_world.key[key].is_lost && !is_given_up(key)))
+        ((owner >= 0) + t.rows == 0 && !invariants_world.key[key].is_lost && !key_is_given_up(key)))
         report_fail(key, "%d owners and %u rows under way", owner >= 0, t.rows);
     check_updates(key, owner, &t);
     if (owner >= 0) check_replicas(key, (unsigned)owner);

@@ -49,7 +49,7 @@ enum { SURVIVE = SCRIPTS - 2, MOVING = sizeof moving / sizeof *moving };
 
 struct test {
     uint64_t seeds, operations, keys, relocations, replicas, steps, entries, undecided;
-    uint64_t lost_nodes, lost_rows, left, joined;
+    uint64_t lost_nodes, lost_meanwhile, lost_rows, doubtful, left, joined;
     bool has_failed;
 };
 
@@ -109,7 +109,9 @@ static void run_seed(const struct plan *p, uint64_t seed)
     t->entries += r.entries;
     t->undecided += r.undecided;
     t->lost_nodes += r.lost_nodes;
+    t->lost_meanwhile += r.lost_meanwhile;
     t->lost_rows += r.lost_rows;
+    t->doubtful += r.doubtful;
     t->left += r.left;
     t->joined += r.joined;
     t->seeds += r.is_good;
@@ -186,9 +188,10 @@ static int closing_lines(bool stopped)
            sum.seeds, sum.operations, sum.undecided,
            stopped ? "; stopped at the first failure" : "");
     for (const struct test *t = &progress->test[SURVIVE]; t < &progress->test[SCRIPTS]; t++)
-        printf("%s: %" PRIu64 " nodes lost, with %" PRIu64 " rows, %" PRIu64 " left, %" PRIu64
-               " came back\n",
-               script_names[t - progress->test], t->lost_nodes, t->lost_rows, t->left, t->joined);
+        printf("%s: %" PRIu64 " nodes lost, %" PRIu64 " while a change was repaired, with %" PRIu64
+               " rows; %" PRIu64 " rows in doubt; %" PRIu64 " left, %" PRIu64 " came back\n",
+               script_names[t - progress->test], t->lost_nodes, t->lost_meanwhile, t->lost_rows,
+               t->doubtful, t->left, t->joined);
     bool vague = sum.undecided > UNDECIDED_MIN + sum.seeds / UNDECIDED_OF;
     if (vague) printf("failed: protocol: too many histories were too wide for a verdict\n");
     printf("%u passed, %u failed, 0 skipped\n", SCRIPTS - failures, failures + vague);

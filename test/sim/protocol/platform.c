@@ -170,7 +170,7 @@ static void turn(struct reactor *r)
     if (r->shard.saves) hurry_sweeps(r->shard.saves);
     if (joined[r->node]->loss_ns <= platform_now_ns())
         platform_note_loss(joined[r->node], joined[r->node]->lost_rank);
-    if (r->view_ns <= platform_now_ns()) platform_begin_repair(r);
+    platform_hear_news(r);
     deliver_some(r);
     handle_loss(r);
     for (unsigned w = 0; w < joined[r->node]->workers; w++) serve_inbox(r, &r->inbox[w]);
@@ -205,7 +205,7 @@ static bool has_news(const void *reactor)
     uint64_t now = platform_now_ns();
     if (!platform_sim.ended && is_stopped(r)) return false;
     if (platform_sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) ||
-        r->turn_ns <= now || r->view_ns <= now)
+        r->turn_ns <= now || platform_next_news_ns(r) <= now)
         return true;
     for (unsigned from = 0; from < platform_sim.nodes; from++) {
         let_leave(r->number, from, r->node);
@@ -240,10 +240,12 @@ static uint64_t once_it_goes_on(unsigned node, uint64_t ns)
 static uint64_t next_at_node(unsigned n)
 {
     const struct cluster *c = joined[n];
-    uint64_t next = min_ns(c->loss_ns, c->view_ns > platform_now_ns() ? c->view_ns : UINT64_MAX);
+    uint64_t next = c->loss_ns;
+    for (uint32_t v = c->view; v > 0 && c->view_ns[v] > platform_now_ns(); v--)
+        next = min_ns(next, c->view_ns[v]);
     if (c->met_ns > platform_now_ns()) next = min_ns(next, c->met_ns);
     for (unsigned s = 0; s < platform_sim.shards; s++)
-        next = min_ns(next, min_ns(c->reactor[s]->turn_ns, c->reactor[s]->view_ns));
+        next = min_ns(next, min_ns(c->reactor[s]->turn_ns, platform_next_news_ns(c->reactor[s])));
     next = once_it_goes_on(n, next);
     return c->stopped_ns > platform_now_ns() ? min_ns(next, c->stopped_ns) : next;
 }
@@ -378,7 +380,8 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     c->reactor[number] = r;
     r->node = (unsigned)c->rank;
     r->number = number;
-    r->turn_ns = r->view_ns = UINT64_MAX;
+    r->turn_ns = UINT64_MAX;
+    r->heard = platform_sim.loss.news_count;
     r->looks = true;
     r->calls = (struct platform){
         r,   give_entry, complete_request, read_clock_ns, read_clock_ns, platform_note_repaired,
@@ -411,7 +414,7 @@ uint64_t platform_hears_ns(unsigned node)
 {
     const struct cluster *c = joined[node];
     uint64_t soon_ns = c->word.rc ? platform_now_ns() + REPEATS_NS : 0;
-    return soon_ns > c->view_ns ? soon_ns : c->view_ns;
+    return soon_ns > c->view_ns[c->view] ? soon_ns : c->view_ns[c->view];
 }
 
 void platform_leaves(struct cluster *c)

@@ -90,6 +90,9 @@ bool platform_is_broken(void);
  * others hear of it, each at its own time, and repair. What it was lets it go on for itself until
  * it hears of its own loss. One at a time, and never node 0: else nothing happens. */
 void platform_lose(unsigned node, unsigned after);
+/* The same, so many entries after the next change of members began, whether that is repaired or not;
+ * if this node is gone then, another one. Several: each after a change of its own. */
+void platform_lose_too(unsigned node, unsigned after);
 uint64_t platform_lost_ns(void); /* when the last one was; 0: none was */
 bool platform_is_lost(unsigned node);
 /* For a worker's fiber of the node, all of whose workers have closed: locus_leave(), and returns
@@ -97,10 +100,17 @@ bool platform_is_lost(unsigned node);
 void platform_leave(unsigned node);
 /* It was lost, or the shard has left. */
 bool platform_is_gone(unsigned node, unsigned shard);
-/* Changes of members that the shard has heard of. */
+/* The change that the shard repairs, or has repaired last. */
 uint32_t platform_view(unsigned node, unsigned shard);
+/* The last change of members; shards may not have heard of it. */
+uint32_t platform_changes(void);
+/* The change by which a node was lost, or left. */
+uint32_t platform_gone_by(unsigned node);
 /* Not all shards have repaired the last change. */
 bool platform_is_repairing(void);
+/* The first of the changes that were under way together when the last one began: it is that one itself
+ * if all before it had been repaired. */
+uint32_t platform_since(void);
 
 /* A node that was lost comes back, as soon as it may: no repair is under way, and its shards, whose
  * workers have all closed, do nothing. Before locus_open() for it, and behind that. */
@@ -109,7 +119,8 @@ void platform_begins_to_join(unsigned node);
 void platform_joins(unsigned node);
 /* All its shards have repaired the change with which it came. */
 bool platform_has_joined(unsigned node);
-/* The node that joins with this shard, which has not repaired that; PLATFORM_NODES_MAX: none. */
+/* The node that joins with this shard, which has not repaired that, or was lost before it had;
+ * PLATFORM_NODES_MAX: none. */
 unsigned platform_newcomer(unsigned shard);
 
 /* For so long nothing arrives at the one node from the other; the node's shards do nothing, while
@@ -131,7 +142,8 @@ struct platform_walk platform_walk(const struct platform_link *);
 const struct wire_entry *platform_next(struct platform_walk *);
 
 struct platform_counters {
-    uint64_t frames, entries, turns;
+    uint64_t frames, entries, turns,
+        lost_meanwhile; /* nodes, while an earlier change was repaired */
 };
 struct platform_counters platform_counters(void);
 

@@ -51,6 +51,13 @@ void platform_lose(unsigned node, unsigned after)
     platform_sim.loss.due = platform_sim.entries_sent + after;
 }
 
+void platform_lose_too(unsigned node, unsigned after)
+{
+    if (node == 0 || node >= platform_sim.nodes || platform_sim.loss.later_count == LOST_TOO_MAX)
+        return;
+    platform_sim.loss.later[platform_sim.loss.later_count++] = (struct coming_loss){node, after};
+}
+
 uint64_t platform_lost_ns(void)
 {
     return platform_sim.loss.at_ns;
@@ -71,20 +78,45 @@ uint32_t platform_view(unsigned node, unsigned shard)
     return joined[node]->reactor[shard]->view;
 }
 
+uint32_t platform_changes(void)
+{
+    return platform_sim.loss.view;
+}
+
+uint32_t platform_gone_by(unsigned node)
+{
+    return joined[node]->gone_by;
+}
+
+uint32_t platform_since(void)
+{
+    return platform_sim.loss.since;
+}
+
+static bool has_repaired(const struct cluster *c)
+{
+    for (unsigned s = 0; s < platform_sim.shards; s++) {
+        const struct reactor *r = c->reactor[s];
+        if (c->leaves ? !r->has_left : r->repaired < platform_sim.loss.view) return false;
+    }
+    return true;
+}
+
 bool platform_is_repairing(void)
 {
-    return platform_sim.loss.left > 0;
+    for (unsigned n = 0; n < platform_sim.nodes && platform_sim.loss.view > 0; n++)
+        if (!joined[n]->is_gone && !has_repaired(joined[n])) return true;
+    return false;
 }
 
 /* The first of the frames under way arrive, if the other node does not hear of the loss before. */
-static void cut(unsigned shard, unsigned from, unsigned to)
+static void cut(unsigned shard, unsigned from, unsigned to, unsigned lost)
 {
     struct platform_link *l = &platform_sim.link[shard][from][to];
     unsigned frames = 0;
     for (const struct platform_frame *f = l->first; f; f = f->next) frames++;
-    unsigned kept = to == platform_sim.loss.node || platform_one_in(4)
-                        ? 0
-                        : dice_below(&platform_sim.dice, frames + 1);
+    unsigned kept = to == lost || platform_one_in(4) ? 0
+                                                     : dice_below(&platform_sim.dice, frames + 1);
     struct platform_frame **end = &l->first;
     for (l->last = NULL; kept > 0; kept--) {
         l->last = *end;
@@ -103,24 +135,46 @@ static void cut(unsigned shard, unsigned from, unsigned to)
 /* Node n, one of those that stay, will hear of it, and its shards later. */
 static void tell(struct cluster *c, unsigned n, unsigned node, uint64_t within_ns)
 {
-    bool is_new = c->view < platform_sim.loss.view; /* or who leaves is lost */
-    c->view = platform_sim.loss.view;
-    if (is_new) c->view_ns = platform_now_ns() + platform_some_ns(within_ns);
+    uint32_t view = platform_sim.loss.view;
+    bool is_new = c->view < view; /* or who leaves is lost */
+    c->view = view;
+    if (is_new)
+        c->view_ns[view] =
+            max_ns(c->view_ns[view - 1], platform_now_ns() + platform_some_ns(within_ns));
     for (unsigned s = 0; s < platform_sim.shards; s++) {
         if (joined[node]->is_gone) {
-            cut(s, node, n);
-            cut(s, n, node);
+            cut(s, node, n, node);
+            cut(s, n, node, node);
         }
-        c->reactor[s]->view_ns = (is_new ? c->view_ns : platform_now_ns()) +
-                                 platform_some_ns(within_ns);
-        platform_sim.loss.left += is_new;
+        struct reactor *r = c->reactor[s];
+        uint64_t ns = (is_new ? c->view_ns[view] : platform_now_ns()) + platform_some_ns(within_ns);
+        unsigned last = platform_sim.loss.news_count - 1;
+        r->hears_ns[last] = r->heard < last ? max_ns(ns, r->hears_ns[last - 1]) : ns;
     }
+}
+
+/* Rank 0 says it; nobody has been told. */
+static void add_news(struct change c)
+{
+    unsigned i = platform_sim.loss.news_count++;
+    platform_sim.loss.news[i] = c;
+    for (unsigned n = 0; n < platform_sim.nodes; n++)
+        for (unsigned s = 0; s < platform_sim.shards; s++)
+            joined[n]->reactor[s]->hears_ns[i] = UINT64_MAX;
 }
 
 static void change(enum change_kind kind, unsigned node)
 {
+    bool is_first = !platform_is_repairing();
     uint32_t view = ++platform_sim.loss.view;
+    if (is_first) platform_sim.loss.since = view;
     platform_sim.loss.change[view - 1] = (struct change){view, kind, node};
+    add_news(platform_sim.loss.change[view - 1]);
+    if (platform_sim.loss.too.due < UINT64_MAX || platform_sim.loss.later_count == 0) return;
+    platform_sim.loss.too = platform_sim.loss.later[0];
+    platform_sim.loss.too.due += platform_sim.entries_sent;
+    memmove(platform_sim.loss.later, platform_sim.loss.later + 1,
+            --platform_sim.loss.later_count * sizeof platform_sim.loss.later[0]);
 }
 
 static uint64_t some_delay_ns(void)
@@ -141,24 +195,35 @@ static void leaver_is_lost(void)
     struct change *c = &platform_sim.loss.change[platform_sim.loss.view - 1];
     struct cluster *lost = joined[c->node];
     c->kind = CHANGE_LOST;
-    lost->leaves = false;
-    for (unsigned s = 0; s < platform_sim.shards; s++) {
-        platform_sim.loss.left -= !lost->reactor[s]->has_left;
-        lost->reactor[s]->view_ns = UINT64_MAX;
-    }
+    add_news(*c);
+    for (unsigned s = 0; s < platform_sim.shards; s++)
+        lost->reactor[s]->heard = platform_sim.loss.news_count;
+}
+
+static const struct change *last_change(void)
+{
+    return platform_sim.loss.view ? &platform_sim.loss.change[platform_sim.loss.view - 1] : NULL;
+}
+
+/* The node that leaves; PLATFORM_NODES_MAX: none. */
+static unsigned leaver(void)
+{
+    const struct change *last = last_change();
+    return last && last->kind == CHANGE_LEAVES && platform_is_repairing() ? last->node
+                                                                          : PLATFORM_NODES_MAX;
 }
 
 static void lose(unsigned node)
 {
     struct cluster *lost = joined[node];
     uint64_t within = some_delay_ns();
-    platform_sim.loss.due = UINT64_MAX;
-    if (platform_is_repairing())
+    if (leaver() == node)
         leaver_is_lost();
     else
         change(CHANGE_LOST, node);
     platform_sim.loss.at_ns = platform_now_ns();
     lost->is_gone = true;
+    lost->gone_by = platform_sim.loss.view;
     lost->leaves = false;
     lost->loss_ns = platform_now_ns() + platform_some_ns(20000);
     lost->lost_rank = node;
@@ -170,19 +235,33 @@ static void lose(unsigned node)
 /* Whether it is time for that: while another change is under way only of who leaves. */
 static bool is_lost_next(void)
 {
-    const struct change *last =
-        platform_sim.loss.view ? &platform_sim.loss.change[platform_sim.loss.view - 1] : NULL;
     if (platform_sim.entries_sent < platform_sim.loss.due || !is_quiet()) return false;
     if (joined[platform_sim.loss.node]->is_gone || platform_sim.loss.view == PLATFORM_CHANGES)
         platform_sim.loss.due = UINT64_MAX;
     if (platform_sim.loss.due == UINT64_MAX) return false;
-    return !platform_is_repairing() ||
-           (last->kind == CHANGE_LEAVES && last->node == platform_sim.loss.node);
+    return !platform_is_repairing() || leaver() == platform_sim.loss.node;
+}
+
+/* Whatever is under way; if that one is gone the next one that is not. */
+static void lose_another(void)
+{
+    unsigned node = platform_sim.loss.too.node;
+    platform_sim.loss.too.due = UINT64_MAX;
+    for (unsigned i = 0; i < platform_sim.nodes && (node == 0 || joined[node]->is_gone); i++)
+        node = (node + 1) % platform_sim.nodes;
+    if (node == 0 || joined[node]->is_gone || platform_sim.broken) return;
+    if (leaver() < PLATFORM_NODES_MAX && leaver() != node) lose(leaver());
+    if (platform_sim.loss.view == PLATFORM_CHANGES && leaver() != node) return;
+    platform_sim.counters.lost_meanwhile += platform_is_repairing();
+    lose(node);
 }
 
 void platform_lose_if_due(void)
 {
-    if (is_lost_next()) lose(platform_sim.loss.node);
+    if (platform_sim.entries_sent >= platform_sim.loss.too.due && is_quiet()) lose_another();
+    if (!is_lost_next()) return;
+    platform_sim.loss.due = UINT64_MAX;
+    lose(platform_sim.loss.node);
 }
 
 static bool may_leave(const void *node)
@@ -215,15 +294,17 @@ bool platform_may_join(unsigned node)
 
 bool platform_has_joined(unsigned node)
 {
-    return cluster_repaired(joined[node]) == joined[node]->view;
+    return cluster_repaired(joined[node]) >= joined[node]->came_by;
 }
 
 unsigned platform_newcomer(unsigned shard)
 {
-    const struct change *last = &platform_sim.loss.change[platform_sim.loss.view - 1];
-    if (platform_sim.loss.view == 0 || last->kind != CHANGE_JOINS) return PLATFORM_NODES_MAX;
-    return repair_is_over(&joined[last->node]->reactor[shard]->shard) ? PLATFORM_NODES_MAX
-                                                                      : last->node;
+    for (unsigned n = 0; n < platform_sim.nodes; n++)
+        if (joined[n]->is_newcomer && platform_is_repairing() &&
+            joined[n]->came_by >= platform_sim.loss.since &&
+            repair_last(&joined[n]->reactor[shard]->shard) < joined[n]->came_by)
+            return n;
+    return PLATFORM_NODES_MAX;
 }
 
 void platform_begins_to_join(unsigned node)
@@ -246,26 +327,31 @@ void platform_begins_to_join(unsigned node)
 void platform_joins(unsigned node)
 {
     struct cluster *c = joined[node];
-    c->view = platform_sim.loss.view;
+    const struct change ours =
+        *last_change(); /* others may follow before all shards have begun it */
+    c->view = ours.number;
     c->is_newcomer = true;
+    c->came_by = c->view;
     if (platform_sim.hooks.joined) platform_sim.hooks.joined(node);
     tell_others(node, some_delay_ns());
-    platform_sim.loss.left += platform_sim.shards;
     for (unsigned s = 0; s < platform_sim.shards; s++) c->reactor[s]->view = c->view;
     for (unsigned s = 0; s < platform_sim.shards; s++) {
         platform_begin_call(c->reactor[s]);
-        repair_begin(&c->reactor[s]->shard, platform_sim.loss.change[c->view - 1]);
+        repair_begin(&c->reactor[s]->shard, ours);
         platform_end_call(c->reactor[s]);
         fibers_add(platform_run_reactor, c->reactor[s]);
     }
 }
 
-/* The shard hears of the change; of what a lost node has sent it will hear nothing more. */
-void platform_begin_repair(struct reactor *r)
+uint64_t platform_next_news_ns(const struct reactor *r)
 {
-    const struct change *c = &platform_sim.loss.change[platform_sim.loss.view - 1];
+    return r->heard < platform_sim.loss.news_count ? r->hears_ns[r->heard] : UINT64_MAX;
+}
+
+/* The shard hears of the change; of what a lost node has sent it will hear nothing more. */
+static void begin_repair(struct reactor *r, const struct change *c)
+{
     bool is_ours = c->kind == CHANGE_LEAVES && c->node == r->node;
-    r->view_ns = UINT64_MAX;
     if (!is_ours) r->view = c->number; /* who leaves does not take part in it */
     if (c->kind == CHANGE_LOST) {
         struct platform_link *from = &platform_sim.link[r->number][c->node][r->node];
@@ -278,6 +364,15 @@ void platform_begin_repair(struct reactor *r)
     platform_end_call(r);
 }
 
+/* Of some at once. */
+void platform_hear_news(struct reactor *r)
+{
+    while (platform_next_news_ns(r) <= platform_now_ns()) {
+        begin_repair(r, &platform_sim.loss.news[r->heard++]);
+        if (platform_next_news_ns(r) <= platform_now_ns() && platform_one_in(2)) return;
+    }
+}
+
 static void say_goodbye(struct reactor *r, unsigned to)
 {
     struct platform_link *l = &platform_sim.link[r->number][r->node][to];
@@ -285,26 +380,33 @@ static void say_goodbye(struct reactor *r, unsigned to)
     l->dead = true;
 }
 
+static void has_left(unsigned node)
+{
+    joined[node]->is_gone = true;
+    joined[node]->gone_by = platform_sim.loss.view;
+    joined_look_for_meeting(platform_sim.nodes);
+}
+
 void platform_note_repaired(void *context, uint32_t view)
 {
     struct reactor *r = context;
     platform_entry_is_complete(r);
-    const struct change *last = &platform_sim.loss.change[platform_sim.loss.view - 1];
-    bool is_leave = last->kind == CHANGE_LEAVES, leaves = is_leave && r->node == last->node;
     if (platform_is_lost(r->node)) return; /* nobody hears that it has left */
-    if (view != platform_sim.loss.view || platform_sim.loss.left == 0) abort();
-    if (!leaves && (view != r->view || !repair_is_over(&r->shard))) abort();
-    platform_sim.loss.left--;
-    if (is_leave && platform_sim.loss.left == 0) {
-        joined[last->node]->is_gone = true;
-        joined_look_for_meeting(platform_sim.nodes);
-    }
+    if (view == 0 || view > platform_sim.loss.view) abort();
+    const struct change *of = &platform_sim.loss.change[view - 1];
+    bool is_leave = of->kind == CHANGE_LEAVES, leaves = is_leave && r->node == of->node;
     if (leaves) {
+        if (r->has_left) abort();
         if (platform_sim.hooks.left) platform_sim.hooks.left(r->number, r->node);
         r->has_left = true;
-        return;
+    } else {
+        /* only of the last one that it began */
+        if (view != r->view || view <= r->repaired || !repair_is_over(&r->shard)) abort();
+        r->repaired = view;
     }
-    if (is_leave) say_goodbye(r, last->node);
+    if (is_leave && !platform_is_repairing()) has_left(of->node);
+    if (leaves) return;
+    if (is_leave) say_goodbye(r, of->node);
     bool is_first = platform_sim.loss.repaired[r->number] < view;
     platform_sim.loss.repaired[r->number] = view;
     if (platform_sim.hooks.repaired) platform_sim.hooks.repaired(r->number, r->node, is_first);

@@ -51,7 +51,7 @@ void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks
     platform_sim.shards = shards;
     platform_sim.hooks = *hooks;
     platform_sim.dice = dice;
-    platform_sim.loss.due = UINT64_MAX;
+    platform_sim.loss.due = platform_sim.loss.too.due = UINT64_MAX;
     draw_nature(&platform_sim.nature);
     for (unsigned s = 0; s < shards; s++)
         for (unsigned from = 0; from < nodes; from++)

@@ -25,6 +25,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert((int)PLATFORM_CHANGES <= (int)JOINED_CHANGES,
+               "a cluster knows when it hears of all changes");
+/* What rank 0 says: changes, and of who leaves that it is lost, by the number of that change. */
+enum { PLATFORM_NEWS = 2 * PLATFORM_CHANGES, LOST_TOO_MAX = 4 };
+
+struct coming_loss {
+    unsigned node;
+    uint64_t due; /* entries until then */
+};
+
 struct inbox {
     struct mailbox mailbox;
     struct request *current; /* taken out, and waiting for credit */
@@ -43,9 +53,11 @@ struct reactor {
     struct wire_entry *filling;
     unsigned filling_for;
     uint64_t turn_ns; /* when the shard wants its turn without news */
-    uint64_t view_ns; /* when it hears that a node was lost, or leaves; UINT64_MAX: never */
-    uint32_t view;
-    bool has_left; /* it has said so */
+    /* When it hears of each of the news, in order; UINT64_MAX: never. Those that it has heard. */
+    uint64_t hears_ns[PLATFORM_NEWS];
+    unsigned heard;
+    uint32_t view, repaired; /* changes: that it repairs, and that it has repaired last */
+    bool has_left;           /* it has said so */
 };
 
 /* What the network is like in this run. */
@@ -71,12 +83,16 @@ extern struct platform_sim {
     bool ended, broken;
     /* Losses that the others survive, and nodes that come back. */
     struct {
-        unsigned node; /* that will be lost */
-        uint64_t due;  /* entries until then, UINT64_MAX: none is to come */
-        uint32_t view; /* changes so far */
+        unsigned node;  /* that will be lost */
+        uint64_t due;   /* entries until then, UINT64_MAX: none is to come */
+        uint32_t view;  /* changes so far */
+        uint32_t since; /* platform_since() */
         struct change change[PLATFORM_CHANGES];
+        struct change news[PLATFORM_NEWS];
+        unsigned news_count;
+        struct coming_loss too, later[LOST_TOO_MAX]; /* each behind a change of its own */
+        unsigned later_count;
         uint64_t at_ns;
-        unsigned left;                          /* shards that have not repaired the last one */
         uint32_t repaired[PLATFORM_SHARDS_MAX]; /* changes that any shard of this number has */
     } loss;
     uint64_t entries_sent;
@@ -86,6 +102,11 @@ extern struct platform_sim {
 static inline uint64_t min_ns(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+static inline uint64_t max_ns(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* ---- platform_links.c ---- */
@@ -113,7 +134,9 @@ void platform_run_reactor(void *argument);
 
 void platform_note_loss(struct cluster *c, unsigned rank);
 void platform_lose_if_due(void); /* as platform_lose() was told */
-void platform_begin_repair(struct reactor *r);
+/* When the shard hears of the next change; UINT64_MAX: of none. */
+uint64_t platform_next_news_ns(const struct reactor *r);
+void platform_hear_news(struct reactor *r);
 void platform_note_repaired(void *context, uint32_t view);
 
 #endif

@@ -215,7 +215,9 @@ struct run_result run_once(const struct run_options *o)
     r.replicas = count_replicas();
     struct invariants_losses losses = invariants_losses();
     r.lost_nodes = losses.nodes;
+    r.lost_meanwhile = platform_counters().lost_meanwhile;
     r.lost_rows = losses.rows;
+    r.doubtful = losses.doubtful;
     r.left = losses.left;
     r.joined = losses.joined;
     r.fiber_steps = fibers_steps();

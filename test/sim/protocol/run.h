@@ -22,8 +22,9 @@ struct run_options {
 struct run_result {
     bool is_good;
     uint64_t operations, keys, relocations, replicas, fiber_steps, entries;
-    unsigned undecided;                           /* histories */
-    uint64_t lost_nodes, lost_rows, left, joined; /* invariants.h */
+    unsigned undecided; /* histories */
+    uint64_t lost_nodes, lost_meanwhile, lost_rows, doubtful, left,
+        joined; /* invariants.h, platform.h */
 };
 
 struct run_result run_once(const struct run_options *);

@@ -5,10 +5,10 @@
 const char *script_kind_name(enum script_kind k)
 {
     static const char *const name[] = {
-        "pull",     "push",          "set",     "localize", "pull_local", "view",  "wait",
-        "wait_all", "sleep",         "barrier", "quiesce",  "break",      "leave", "lose",
-        "join",     "hold",          "stop",    "intent",   "clock",      "bound", "keep",
-        "unkeep",   "must be local", "is over", "sample",   "reload"};
+        "pull",     "push",   "set",           "localize", "pull_local", "view",  "wait",
+        "wait_all", "sleep",  "barrier",       "quiesce",  "break",      "leave", "lose",
+        "lose too", "join",   "hold",          "stop",     "intent",     "clock", "bound",
+        "keep",     "unkeep", "must be local", "is over",  "sample",     "reload"};
     return name[k];
 }
 
@@ -486,6 +486,28 @@ static void write_join(struct script *s, struct dice *d)
     }
 }
 
+static bool is_change(const struct script_step *step)
+{
+    return step->kind == STEP_LOSE || step->kind == STEP_LEAVE || step->kind == STEP_JOIN;
+}
+
+/* Of half the seeds: nodes are lost while an earlier change is repaired. */
+static void add_losses_meanwhile(struct script *s, struct dice *d)
+{
+    unsigned changes = 0;
+    for (unsigned i = 0; i < s->count; i++)
+        if (is_change(&s->step[i])) changes = i;
+    if (changes == 0 || dice_below(d, 2)) return;
+    for (unsigned n = between(d, 1, 3); n > 0; n--) {
+        struct script_step *step = &s->step[dice_below(d, changes)];
+        if (is_awaited(step) || is_change(step)) continue;
+        *step = (struct script_step){.kind = STEP_LOSE_TOO,
+                                     .worker = step->worker,
+                                     .peer = (uint8_t)between(d, 1, s->nodes - 1),
+                                     .amount = dice_below(d, 1u << between(d, 0, 7))};
+    }
+}
+
 static const struct {
     const char *name;
     void (*write)(struct script *, struct dice *);
@@ -512,6 +534,7 @@ bool script_write(struct script *s, const char *name, unsigned nodes,
         s->technique = technique;
         draw_size(s, &d, nodes, scripts[i].keys_max);
         scripts[i].write(s, &d);
+        if (s->survives) add_losses_meanwhile(s, &d);
         return true;
     }
     return false;

@@ -30,9 +30,10 @@ enum script_kind {
     STEP_SLEEP,   /* `amount` ns */
     STEP_BARRIER, /* of all workers; `amount` is its number, as of the next */
     STEP_QUIESCE,
-    STEP_BREAK, /* the links between this node and node `amount` */
-    STEP_LEAVE, /* all workers of its node close at their next step, and it leaves */
-    STEP_LOSE,  /* node `peer` is lost after `amount` more entries, and the others go on */
+    STEP_BREAK,    /* the links between this node and node `amount` */
+    STEP_LEAVE,    /* all workers of its node close at their next step, and it leaves */
+    STEP_LOSE,     /* node `peer` is lost after `amount` more entries, and the others go on */
+    STEP_LOSE_TOO, /* node `peer` is lost `amount` entries after the next change of members began */
     STEP_JOIN, /* node `peer` comes back, as soon as it may, if it was lost; its workers go on from here */
     STEP_HOLD,   /* for `amount` ns nothing comes from node `peer` */
     STEP_STOP,   /* for `amount` ns this node's shards do nothing */

@@ -9,16 +9,28 @@ void terms_outlives(struct key_history *k, const struct content *c)
     for (unsigned i = 0; i < 2; i++) k->saved.updates[i] |= c->updates[i];
 }
 
+/* What is known to outlive the owner of a row does so if one node is lost and nobody before it is still
+ * being repaired. If another one is lost meanwhile, then not: of a row that it had, or that was on its
+ * way to it or from it, as its save may have been with those that were lost before, or is not yet made
+ * anew; and of any row of which it had a save, or of which one was on its way to it. Such a row may
+ * begin with zeros, or with what it was at any time before. */
+void terms_forget_saves(locus_key key)
+{
+    invariants_world.key[key].saved = invariants_world.key[key].left = (struct content){0};
+}
+
 /* Updates of the lost node, and all that were made before the others have another row, may be in
  * it or not. */
 void terms_lose_row(locus_key key)
 {
     struct key_history *k = &invariants_world.key[key];
-    if (k->is_lost) return;
+    bool is_known = k->is_lost && !k->has_begun;
+    invariants_world.losses.rows += !k->is_lost;
     k->is_lost = true;
     k->has_begun = false;
-    memset(k->offer, 0, sizeof k->offer);
-    invariants_world.losses.rows++;
+    k->lost_by = platform_changes();
+    if (is_known) return;
+    if (platform_since() < k->lost_by) terms_forget_saves(key);
     if (!platform_is_lost(k->giver))
         terms_outlives(k, &k->left); /* who gives a row away keeps it */
     journal_lose_row(key);
@@ -85,6 +97,15 @@ bool terms_go_on(locus_key key, unsigned node, uint64_t term)
     return true;
 }
 
+/* Who was the home has decided that another one is, which need not have the row: it knows who does. That
+ * is older than all that is said of owners since the change. */
+static bool is_hint_to_the_home(locus_key key, unsigned owner, uint64_t term, unsigned node)
+{
+    uint64_t view = (term + 1) >> VIEW_TERM_BITS;
+    return owner != node && view > 0 && view << VIEW_TERM_BITS == term + 1 &&
+           view <= platform_view(node, shard_of(key)) && owner == home_at(node, key);
+}
+
 /* Who the owner of a term is, is said by the row that brings the term. */
 void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char *who, unsigned node)
 {
@@ -92,6 +113,7 @@ void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char 
     int known = terms_owner(k, term);
     if (term == 0 && is_home(owner, key)) return;
     if (known < 0 && owner == node && terms_go_on(key, node, term)) return;
+    if (is_hint_to_the_home(key, owner, term, node)) return;
     /* nobody has written it, and it was given up to who has joined, who need not know */
     if (known < 0 && owner != node && owner == first_home(key) && k->term == 0 &&
         term >> VIEW_TERM_BITS << VIEW_TERM_BITS == term)
@@ -119,13 +141,14 @@ void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char 
 /* ---- entries ---- */
 
 /* A replica becomes the row: the best of those that were offered. */
-static void check_best(const struct wire_entry *e)
+static void check_best(unsigned from, const struct wire_entry *e)
 {
     const struct key_history *k = &invariants_world.key[e->key];
+    uint32_t view = platform_view(from, shard_of(e->key));
+    uint64_t term = k->offer[view][e->owner].term, version = k->offer[view][e->owner].version;
     for (unsigned n = 0; n < invariants_world.script->nodes; n++)
-        if (k->offer[n].term > k->offer[e->owner].term ||
-            (k->offer[n].term == k->offer[e->owner].term &&
-             k->offer[n].version > k->offer[e->owner].version))
+        if (k->offer[view][n].term > term ||
+            (k->offer[view][n].term == term && k->offer[view][n].version > version))
             report_fail(e->key, "the replica of node %u becomes the row, that of node %u is newer",
                         e->owner, n);
 }
@@ -136,7 +159,7 @@ void terms_row_leaves(unsigned from, const struct wire_entry *e)
     int owner = terms_owner(k, k->term);
     if (k->term == 0 && is_home(from, e->key)) owner = (int)from;
     if (e->flags & WIRE_BEGIN) {
-        check_best(e);
+        check_best(from, e);
         terms_begin_anew(e->key, from, e->owner, e->term);
         return;
     }
