@@ -326,7 +326,7 @@ static void decide(struct shard *s)
     each_record(s, find_orphan);
     decide_offers(s);
     if (!joins || l->change.node == s->rank) each_partition(s, decide_rows);
-    if (joins) saves_pass(s);
+    if (s->saves->strays) saves_pass(s);
     for (unsigned i = 0; i < l->undecideds; i++) change_peer(s, l->undecided[i]);
     loss_pass(s);
 }

@@ -19,7 +19,7 @@ static void put(struct shard *s, struct row_ref ref, uint64_t term, uint64_t ver
 {
     struct saved *c = &s->saves->of[ref.index];
     memory_touched(s->saves->of, s->saves->of_bytes, c, sizeof *c);
-    *c = (struct saved){term, (uint32_t)version, (uint32_t)slot + 1};
+    *c = (struct saved){.term = term, .version = (uint32_t)version, .place = (uint32_t)slot + 1};
 }
 
 /* Space for the values of a save; with `length` 0 it says: forget yours. NULL: no link. */
@@ -231,6 +231,12 @@ static void set_due(struct saves *v, uint64_t due_ns)
     __atomic_store_n(&v->age.here_ns, due_ns - v->began_ns + v->took_ns, __ATOMIC_RELAXED);
 }
 
+static void drop_strays(struct shard *s)
+{
+    for (uint64_t index = 0; index < s->records.keys; index++)
+        if (s->saves->of[index].is_stray) drop(s, shard_row_ref(s, index));
+}
+
 static void end(struct shard *s)
 {
     struct saves *v = s->saves;
@@ -243,6 +249,7 @@ static void end(struct shard *s)
     for (unsigned n = 0; n < s->nodes; n++)
         if (v->peer[n].before > 0) say(s, n, 0, 0, v->peer[n].before);
     shard_count(&s->counters.sweeps, 1);
+    if (v->strays > 0 && --v->strays == 0) drop_strays(s);
     tell_platform(s);
 }
 
@@ -266,7 +273,7 @@ uint64_t saves_turn(struct shard *s)
     struct saves *v = s->saves;
     if (!v || v->awaited > 0 || s->losses->members == 1) return UINT64_MAX;
     if (!v->is_sweeping) {
-        if (!v->covers && is_empty(&v->unsaved)) return UINT64_MAX;
+        if (!v->covers && !v->strays && is_empty(&v->unsaved)) return UINT64_MAX;
         if (s->now_ns < v->due_ns && !too_many_came(s)) return v->due_ns;
         if (can_wait(s)) {
             set_due(v, s->now_ns + SAVES_PAUSE_NS);
@@ -277,7 +284,7 @@ uint64_t saves_turn(struct shard *s)
     while (v->awaited == 0 && !is_empty(&v->taken)) say_batch(s);
     if (v->awaited > 0) return UINT64_MAX;
     end(s);
-    return is_empty(&v->unsaved) ? UINT64_MAX : v->due_ns;
+    return is_empty(&v->unsaved) && !v->strays ? UINT64_MAX : v->due_ns;
 }
 
 const char *saves_heard(struct shard *s, const struct arrival *a)
@@ -319,6 +326,19 @@ static void hand_over(struct shard *s, const struct given *g)
     drop(s, ref);
 }
 
+/* A home is lost, and the next one may have no save yet, because a node has joined. */
+static void give_strays(struct shard *s)
+{
+    for (uint64_t index = 0; index < s->records.keys; index++) {
+        const struct saved *c = &s->saves->of[index];
+        struct row_ref ref = shard_row_ref(s, index);
+        unsigned home = loss_home(s, ref), lost = s->losses->change.node;
+        if (!c->place || home == s->rank || home == row_ref_home(ref)) continue;
+        float *values = say_save(s, ref, lost, home, c->term, c->version, ref.partition->stored);
+        if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);
+    }
+}
+
 /* Nobody there will say that it has saved, or waits for it. */
 static void forget_peer(struct saves_peer *p)
 {
@@ -336,6 +356,10 @@ void saves_repair(struct shard *s)
     v->awaited -= is_lost && p->asked != 0;
     if (is_lost) forget_peer(p);
     v->covers = 0;
+    if (loss_is_join(s->losses))
+        v->strays = 2;
+    else if (v->strays)
+        give_strays(s);
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
     for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {
         bitset_remove(&v->taken, i);
@@ -370,13 +394,15 @@ bool saves_all(struct shard *s)
 
 void saves_pass(struct shard *s)
 {
+    struct saves *v = s->saves;
     for (uint64_t index = 0; index < s->records.keys; index++) {
-        if (!s->saves->of[index].place) continue;
+        if (!v->of[index].place) continue;
         struct row_ref ref = shard_row_ref(s, index);
-        unsigned home = loss_home(s, ref);
+        unsigned home = loss_home(s, ref), before = row_ref_home(ref);
         bool was_heir = loss_heir(s->losses, ref) == s->rank,
-             is_heir = loss_next_heir(s->losses, ref) == s->rank;
-        if (home != row_ref_home(ref) || (home != s->rank && was_heir && !is_heir)) drop(s, ref);
+             is_heir = loss_next_heir(s->losses, ref) == s->rank && home == before;
+        if (home != s->rank && (before == s->rank || (was_heir && !is_heir)))
+            v->of[index].is_stray = true;
     }
 }
 

@@ -39,9 +39,10 @@ enum { SAVES_CAME_MIN = 1 << 18 };
 
 /* Of a row that is elsewhere. */
 struct saved {
-    uint64_t term;
-    uint32_t version; /* the owner's sweep; 0: kept */
-    uint32_t place;   /* its slot + 1; 0: there is none */
+    uint64_t term : 63;
+    uint64_t is_stray : 1; /* its guardian is another node by now, and may not have a save yet */
+    uint32_t version;      /* the owner's sweep; 0: kept */
+    uint32_t place;        /* its slot + 1; 0: there is none */
 };
 
 struct given {
@@ -78,6 +79,7 @@ struct saves {
     uint64_t sent_before;      /* bytes of all kinds, at its end */
     uint64_t came;             /* rows from others, since it began */
     uint64_t due_ns;           /* the next one; 0: at once */
+    unsigned strays;           /* sweeps until those are dropped; 0: there are none */
     struct saves_ages age;     /* atomic */
 };
 
@@ -130,7 +132,8 @@ static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64
 }
 /* We leave, and nothing changes any more: goes on until all that is here is saved. */
 bool saves_all(struct shard *);
-/* A node joins, and homes and heirs will pass: what we guard no longer its owner saves elsewhere. */
+/* Homes and heirs will pass, to a node that joins: what we guard no longer its owner saves elsewhere.
+ * We drop it when that must have happened, after two sweeps of ours. */
 void saves_pass(struct shard *);
 /* All but one sweep is done: then the platform hears that the loss is repaired. */
 void saves_repaired(struct shard *);
