@@ -24,7 +24,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 15, WIRE_TEXT_MAX = 512 };
+enum { WIRE_VERSION = 16, WIRE_TEXT_MAX = 512 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -108,7 +108,8 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *   PULLED ... STAYS   the answers; STAYS: to LOCALIZE: nothing moves
  *   ROW                the main copy, with its ownership. Without values if it was never written,
  *                      or if your replica equals it
- *   LOCATION           news of where a row is, to its home
+ *   LOCATION           news of where a row is, to its home; and for each bit i of `version` that of
+ *                      the key of this shard that is i + 1 behind it
  *   SYNC               between a node that wants a row or holds a replica, and the owner (round.h,
  *                      replica.h); the update or the new row, if a flag says so
  *   ANSWER             to a sync: WIRE_HOLDER or not; the row, unless the replica is fresh
@@ -198,7 +199,8 @@ struct wire_entry {
     uint64_t key; /* 0 of WIRE_OF_SHARD */
     uint64_t term;
     union {
-        /* of the main copy that a holder has, or is sent; of WIRE_TOLD: a number */
+        /* of the main copy that a holder has, or is sent; of WIRE_TOLD: a number; of WIRE_LOCATION:
+         * more keys */
         uint64_t version;
         int64_t clock; /* of WIRE_CLOCK_...: which; of WIRE_REPAIR: the phase */
         /* of WIRE_PUSH, where there is an optimizer (row_type.h) */

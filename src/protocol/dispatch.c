@@ -354,7 +354,7 @@ static __attribute__((cold)) const char *held(struct shard *s, const struct arri
  * stays so. */
 static __attribute__((cold)) void arrived_in_repair(struct shard *s, const struct arrival *a)
 {
-    if (a->entry->term < loss_term(s->losses)) owner_claim(s, a->ref);
+    if (a->entry->term < loss_term(s->losses)) owner_claim(s, a->ref, 0);
 }
 
 static const char *arrive(struct shard *s, const struct arrival *a)
@@ -385,6 +385,18 @@ static __attribute__((cold)) const char *round_ends_in_repair(struct shard *s,
 
 /* ---- all ---- */
 
+static const char *learn_locations(struct shard *s, const struct arrival *a)
+{
+    const struct wire_entry *e = a->entry;
+    location_learn(s, a->ref, e->owner, e->term);
+    for (uint64_t more = e->version; more; more &= more - 1) {
+        uint64_t index = a->ref.index + 1 + (unsigned)__builtin_ctzll(more);
+        if (index >= s->records.keys) return "a key that does not exist";
+        location_learn(s, shard_row_ref(s, index), e->owner, e->term);
+    }
+    return NULL;
+}
+
 static const char *serve(struct shard *s, const struct arrival *a)
 {
     switch ((enum wire_operation)a->entry->operation) {
@@ -397,7 +409,7 @@ static const char *serve(struct shard *s, const struct arrival *a)
     case WIRE_WAS_SET:
     case WIRE_STAYS: return origin_answer(s, a);
     case WIRE_ROW: return arrive(s, a);
-    case WIRE_LOCATION: location_learn(s, a->ref, a->entry->owner, a->entry->term); return NULL;
+    case WIRE_LOCATION: return learn_locations(s, a);
     case WIRE_SYNC: return s->failure ? park_in_repair(s, a) : serve_sync(s, a);
     case WIRE_ANSWER: return replica_answer(s, a);
     case WIRE_REFRESH: return replica_refresh(s, a);

@@ -276,18 +276,21 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *r
     shard_wake(s, r, WOKEN_REPLICA);
 }
 
-void owner_claim(struct shard *s, struct row_ref ref)
+/* All that is here has a term of before. */
+void owner_claim(struct shard *s, struct row_ref ref, uint64_t more)
 {
-    struct key_state *state = &s->records.state[ref.index];
+    uint64_t term = loss_term(s->losses);
     unsigned home = loss_home(s, ref);
     if (home == s->rank || (loss_is_join(s->losses) && home == row_ref_home(ref))) return;
-    if (state->term < loss_term(s->losses)) state->term = loss_term(s->losses);
+    for (uint64_t bits = more << 1 | 1; bits; bits &= bits - 1)
+        s->records.state[ref.index + (unsigned)__builtin_ctzll(bits)].term = term;
     shard_entry(s, home,
                 (struct wire_entry){.operation = WIRE_LOCATION,
                                     .owner = (uint16_t)s->rank,
                                     .origin = (uint16_t)s->rank,
                                     .key = keyspace_key(&s->store->keyspace, s->number, ref.index),
-                                    .term = state->term},
+                                    .term = term,
+                                    .version = more},
                 0);
 }
 

@@ -29,9 +29,10 @@ const char *owner_sync(struct shard *, const struct wire_entry *, struct row_ref
 /* Serves a request of another node to access or localize a row that is here. */
 void owner_serve(struct shard *, const struct wire_entry *, struct row_ref);
 
-/* A repair: tells the key's home to be that its row is here, with a term of this change at least. If
- * nobody was lost the home that the key had knows who has it. */
-void owner_claim(struct shard *, struct row_ref);
+/* A repair: tells the key's home to be that its row is here, with a term of this change; and that of
+ * the key i + 1 behind it, which has the same home, for each bit i of `more`. If nobody was lost the
+ * home that the key had knows who has it. */
+void owner_claim(struct shard *, struct row_ref, uint64_t more);
 
 /* Our own intent or the set of holders has changed: must the row leave now? */
 void owner_consider(struct shard *, struct record *);

@@ -93,16 +93,40 @@ static bool give_up(struct shard *s, struct row_ref ref)
     return true;
 }
 
-static void claim(struct shard *s, struct row_ref ref)
+/* Is the row here, to be claimed? */
+static bool claim(struct shard *s, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
     bool is_untouched = l.is_here && directory_state(row_word(ref)) == DIRECTORY_UNTOUCHED;
-    if (is_untouched && give_up(s, ref)) return;
+    if (is_untouched && give_up(s, ref)) return false;
     if (l.is_here) {
         saves_claimed(s, ref);
-        owner_claim(s, ref);
-    } else if (l.is_replica && !loss_is_join(s->losses)) {
-        offer(s, ref);
+        return true;
+    }
+    if (l.is_replica && !loss_is_join(s->losses)) offer(s, ref);
+    return false;
+}
+
+/* Of the keys `bits`, from `first` on: those of that home. */
+static uint64_t of_home(const struct shard *s, struct row_ref first, uint64_t bits, unsigned home)
+{
+    uint64_t same = 0;
+    for (; bits; bits &= bits - 1) {
+        struct row_ref ref = {first.partition, first.index + (unsigned)__builtin_ctzll(bits)};
+        if (loss_home(s, ref) == home) same |= bits & -bits;
+    }
+    return same;
+}
+
+/* One message for all of them that have the same home. */
+static void say_claims(struct shard *s, struct row_ref first, uint64_t bits)
+{
+    while (bits) {
+        unsigned lowest = (unsigned)__builtin_ctzll(bits);
+        struct row_ref ref = {first.partition, first.index + lowest};
+        uint64_t same = of_home(s, first, bits, loss_home(s, ref));
+        owner_claim(s, ref, same >> lowest >> 1);
+        bits &= ~same;
     }
 }
 
@@ -110,11 +134,15 @@ static void claim_held(struct shard *s, struct partition *p)
 {
     uint64_t first = p->first_bucket, end = first + p->keys;
     for (uint64_t word = first / 64; word * 64 < end; word++) {
+        struct row_ref ref = {p, word * 64 + p->first_number};
+        uint64_t claimed = 0;
         for (uint64_t bits = partition_held(p, word); bits; bits &= bits - 1) {
-            uint64_t number = word * 64 + (unsigned)__builtin_ctzll(bits);
-            if (number >= first && number < end)
-                claim(s, (struct row_ref){p, number + p->first_number});
+            unsigned i = (unsigned)__builtin_ctzll(bits);
+            uint64_t number = word * 64 + i;
+            if (number >= first && number < end && claim(s, (struct row_ref){p, ref.index + i}))
+                claimed |= bits & -bits;
         }
+        say_claims(s, ref, claimed);
     }
 }
 
@@ -197,7 +225,9 @@ static void promote(struct shard *s, const struct offer *o)
     if (loss_is_leave(s->losses) ? saves_row(s, ref) != NULL
                                  : saves_has_later(s, o->index, o->term))
         return;
-    shard_count(&s->counters.rows_from_replicas, 1);
+    shard_count(loss_is_leave(s->losses) ? &s->counters.rows_handed_over
+                                         : &s->counters.rows_from_replicas,
+                1);
     if (o->node == s->rank) {
         while (row_promote_as_it_is(&s->mover, ref)) mover_make_room(&s->mover);
         came_here(s, ref);
@@ -226,16 +256,21 @@ static void decide_offers(struct shard *s)
     loss_forget_offers(l, l->change.number);
 }
 
-/* Nobody has it: it begins here with its save, or with zeros. */
+/* Nobody has it: it begins here with its save, where that lies (there may be millions), or with
+ * zeros. */
 static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
 {
     const float *values = saves_row(s, ref);
-    if (values)
-        shard_count(&s->counters.rows_from_saves, 1);
-    else if (!loss_is_leave(s->losses)) /* then nobody has written it */
-        shard_count(&s->counters.rows_lost, 1);
-    while ((is_replica ? row_promote(&s->mover, ref, values) : row_put(ref, values)) == -ENOMEM)
-        mover_make_room(&s->mover);
+    bool leaves = loss_is_leave(s->losses); /* then what has no values nobody has written */
+    if (values && !leaves) shard_count(&s->counters.rows_from_saves, 1);
+    if (values && leaves) shard_count(&s->counters.rows_handed_over, 1);
+    if (!values && !leaves) shard_count(&s->counters.rows_lost, 1);
+    if (is_replica)
+        while (row_promote(&s->mover, ref, values)) mover_make_room(&s->mover);
+    else if (values)
+        row_adopt(ref, saves_give_slot(s, ref));
+    else
+        row_put(ref, NULL);
     came_here(s, ref);
     if (is_replica) replica_row_is_here(s, record_find(&s->records, ref.index), false);
 }

@@ -367,6 +367,14 @@ void saves_repair(struct shard *s)
     }
 }
 
+uint64_t saves_give_slot(struct shard *s, struct row_ref ref)
+{
+    struct saved *c = &s->saves->of[ref.index];
+    uint64_t slot = c->place - 1;
+    *c = (struct saved){0};
+    return slot;
+}
+
 void saves_claimed(struct shard *s, struct row_ref ref)
 {
     unsigned home = loss_home(s, ref),

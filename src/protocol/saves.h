@@ -35,7 +35,7 @@ enum { SAVES_PAUSES = 31 * 4 };
 #define SAVES_AGE_NS UINT64_C(10000000000)
 enum { SAVES_PERCENT = 15, SAVES_FEW_BYTES = 1 << 16 };
 /* Of keys: so many rows that have come, at least, make a sweep due, as who gave them keeps them. */
-enum { SAVES_CAME_MIN = 1 << 16 };
+enum { SAVES_CAME_MIN = 1 << 18 };
 
 /* Of a row that is elsewhere. */
 struct saved {
@@ -124,6 +124,8 @@ static inline const float *saves_row(const struct shard *s, struct row_ref ref)
     const struct saved *c = &s->saves->of[ref.index];
     return c->place ? partition_row(ref.partition, c->place - 1) : NULL;
 }
+/* Its slot, which is the caller's from now on: there is none here any more. */
+uint64_t saves_give_slot(struct shard *, struct row_ref);
 static inline bool saves_has_later(const struct shard *s, uint64_t index, uint64_t term)
 {
     return s->saves->of[index].place && s->saves->of[index].term > term;

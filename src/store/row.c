@@ -482,6 +482,11 @@ uint64_t row_save(struct row_ref s, uint64_t slot, const float *values)
     return slot;
 }
 
+void row_adopt(struct row_ref s, uint64_t slot)
+{
+    publish_moved(s, main_word(s.partition, slot, fresh_version(s.partition)));
+}
+
 int row_put(struct row_ref s, const float *values)
 {
     if (row_ref_is_here(s, directory_load(row_ref_word(s)))) return -EEXIST;
@@ -494,6 +499,6 @@ int row_put(struct row_ref s, const float *values)
     LOCUS_YIELD();
     fill_slot(s.partition, slot, values);
     LOCUS_YIELD();
-    publish_moved(s, main_word(s.partition, slot, fresh_version(s.partition)));
+    row_adopt(s, slot);
     return 0;
 }

@@ -374,6 +374,8 @@ uint64_t row_save(struct row_ref, uint64_t slot, const float *values);
 /* Puts in a row that was elsewhere; values NULL: it was never written. -EEXIST if it is already
  * here. */
 int row_put(struct row_ref, const float *values);
+/* The same with what is in the slot of row_save(), which is the row's from now on. */
+void row_adopt(struct row_ref, uint64_t slot);
 
 /*
  * Replicas, and main copies that have them: all by the shard's mover alone. 0 or -ENOMEM where an

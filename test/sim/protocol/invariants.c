@@ -142,6 +142,10 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
         terms_row_leaves(from, e);
     else if (is_claim(from, e))
         terms_check_claim(e->key, e->owner, e->term, "a message of node", from);
+    for (uint64_t more = e->operation == WIRE_LOCATION ? e->version : 0; more; more &= more - 1)
+        terms_check_claim(e->key + (1 + (unsigned)__builtin_ctzll(more)) *
+                                       invariants_world.script->shards,
+                          e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
 

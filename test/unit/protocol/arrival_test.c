@@ -164,6 +164,7 @@ static const struct refusal cases[] = {
     {MOVES, 0, 1, NULL, NEWS, BUT(key, 0)}, /* it is here all the same */
     {MOVES, 0, 1, NULL, NEWS},
     {SHARES, 0, 2, "that is ours", E(WIRE_LOCATION, 0, .origin = 2, .key = HOME_1, .term = 7)},
+    {MOVES, 0, 1, unknown, NEWS, BUT(version, UINT64_C(1) << 63)},
     /* rows */
     {LOCALIZES, 0, 1, "never asked", ROW, BUT(tag, ELSE)},
     {LOCALIZES, 0, 1, other, ROW, BUT(key, HOME_2)},

@@ -91,7 +91,8 @@ TEST(repair, rows_of_who_leaves_are_as_they_were_and_requests_under_way_are_serv
         CHECK_EQ(world_run(w, 2, REQUEST_PULL, at_home, 0), 9);
         CHECK_EQ(world_run(w, 0, REQUEST_PULL, never, 0), 0);
         CHECK(world_owner(w, at_home) != 1);
-        CHECK_EQ(from_saves(w), 1);
+        CHECK_EQ(counted(w, offsetof(struct shard_counters, rows_handed_over)), 1);
+        CHECK_EQ(from_saves(w) + from_replicas(w), 0); /* nothing is lost */
         CHECK_EQ(asked_again(w), 0);
         CHECK_EQ(counted(w, offsetof(struct shard_counters, rows_lost)), 0);
     }
@@ -132,6 +133,8 @@ TEST(repair, row_that_only_the_lost_node_had_is_what_who_gave_it_kept_or_zeros)
     lose(w, 1, 1);
     CHECK_EQ(world_owner(w, own), 0);
     CHECK_EQ(world_owner(w, other), home_of(w, other));
+    struct row_ref ref = world_ref(w, 0, own);
+    CHECK_EQ(directory_slot(row_word(ref)), row_ref_computed_slot(ref)); /* it was kept there */
     CHECK_EQ(world_run(w, 2, REQUEST_PULL, own, 0), 7);
     CHECK_EQ(world_run(w, 2, REQUEST_PULL, other, 0), 0);
     CHECK_EQ(from_saves(w), 1);
@@ -241,6 +244,32 @@ TEST(repair, push_that_its_replica_lacks_is_done)
     CHECK(world_is_replica(w, 0, key) && push.request.busy);
     lose(w, 1, 1);
     CHECK(!push.request.busy);
+}
+
+TEST(repair, rows_of_one_home_are_claimed_together)
+{
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    unsigned rows = 0;
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        if (!is_home_of(w, 0, key)) continue;
+        world_run(w, 0, REQUEST_SET, key, 7);
+        world_run(w, 2, REQUEST_LOCALIZE, key, 0);
+        rows++;
+    }
+    CHECK(rows > 10);
+    world_lose(w, 1);
+    begin(w, 2, 1, 1);
+    CHECK_EQ(world_entries(w, 2, 0), 2); /* and the marker */
+    begin(w, 0, 1, 1);
+    finish(w);
+    for (locus_key key = 0; key < WORLD_KEYS; key++) {
+        if (world_known(w, 2, key).term == 0) continue;
+        CHECK_EQ(world_owner(w, key), 2);
+        CHECK_EQ(world_known(w, 0, key).owner, 2);
+        CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
+        rows--;
+    }
+    CHECK_EQ(rows, 0);
 }
 
 /* ---- one after the other ---- */

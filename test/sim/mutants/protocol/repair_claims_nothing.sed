@@ -1,4 +1,4 @@
 # file: src/protocol/repair.c
 # what: a node is lost: what is here is not claimed
 # run: protocol --seed 4 --nodes 0 --script survive --technique relocate --schedule 0
-/^static void claim(/,/^}/ s/if (l.is_here)/if (false)/
+/^static bool claim(/,/^}/ s/if (l.is_here)/if (false)/
