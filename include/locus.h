@@ -710,12 +710,12 @@ struct locus_losses {
     int last;                    /* the node of the last change; -1: none */
     double last_at_s;            /* when that began here, in seconds since 1970 */
     double last_s;               /* how long the repair took, until the rows here were saved anew */
-    /* rows of nodes that were lost or have left, whose home is here now: the sums over nodes are all
-     * such rows; of those that have left all are as they were */
+    /* rows of lost nodes whose home is here now: the sums over nodes are all such rows */
     uint64_t rows_from_replicas, rows_from_saves, rows_zero;
     uint64_t saves, saved_bytes; /* of rows, from here to other nodes */
     /* how old saves become until newer ones replace them: of rows here; of the node lost last */
     double save_age_s, last_age_s;
+    uint64_t rows_handed_over; /* likewise, of nodes that have left: they are as they were */
 };
 LOCUS_API int locus_losses_read_sized(const locus *, struct locus_losses *, size_t size);
 #define locus_losses_read(n, l) locus_losses_read_sized((n), (l), sizeof *(l))

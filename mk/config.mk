@@ -73,6 +73,7 @@ FLAGS_bench/common/floors := -O3 -fno-math-errno -fno-trapping-math
 # The doctor asks the library's own parts, so that it says what a node would say; the launcher asks them for sockets.
 FLAGS_apps/locus/machine      := -Isrc
 FLAGS_apps/locus/node         := -Isrc
+FLAGS_apps/locus/port         := -Isrc
 FLAGS_apps/locus/run          := -Isrc
 FLAGS_apps/locus/variables    := -Isrc
 FLAGS_apps/locus/surroundings := -Isrc

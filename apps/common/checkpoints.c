@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 static const double EVERY_MAX = 1e9;
+static const double WAIT_S = 10; /* for a node that has come */
 
 bool every_read(struct every *e, const char *text)
 {
@@ -337,7 +338,7 @@ static void report_resumed(const struct checkpoints *c, const struct progress *p
 }
 
 /* What would fail again has the status of a wrong command line: nobody starts that job again. */
-static void restore(const struct checkpoints *c, const struct pool_member *m, struct note *r)
+static int restore(const struct checkpoints *c, const struct pool_member *m, struct note *r)
 {
     size_t bytes = sizeof *r;
     int rc = locus_restore_with(m->worker, c->folder, r, &bytes);
@@ -345,22 +346,27 @@ static void restore(const struct checkpoints *c, const struct pool_member *m, st
     if (rc == -EBADMSG || rc == -EINVAL)
         fail_usage("going on from a checkpoint: %s; to begin again give another folder",
                    locus_error());
-    must(rc, "going on from a checkpoint");
+    if (rc == -EAGAIN && m->pool->survives) return rc;
+    return must(rc, "going on from a checkpoint");
 }
 
-bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
+int checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
 {
     struct note r = {.version = 0};
     *p = (struct progress){.epochs = 0};
     if (!c->folder && m->worker && m->place == 0 && checkpoints_restarts() > 0)
         fprintf(stderr, "%s: started again without --checkpoint: the training begins anew\n",
                 fail_program());
-    if (!c->folder || !m->worker || !look(c, m)) return false;
-    restore(c, m, &r);
+    if (!c->folder || !m->worker || !look(c, m)) return 0;
+    if (restore(c, m, &r)) {
+        checkpoints_wait(c, m, "going on from a checkpoint", true);
+        return -EAGAIN;
+    }
+    c->waits_s = 0;
     take_note(c, m, &r, p);
     if (m->place == 0) report_resumed(c, p, r.time);
     pool_meet(m);
-    return true;
+    return 1;
 }
 
 /* ---- writing ---- */
@@ -370,6 +376,7 @@ double checkpoints_is_due(const struct checkpoints *c, const struct pool_member 
 {
     if (!c->folder || m->place != 0) return 0;
     if (p->part == 0 && p->epochs == c->epochs) return 1;
+    if (c->waits_s > 0) return 1;
     if (c->every.seconds > 0) return meter_now() - c->written_s >= c->every.seconds;
     return p->part == 0 && p->epochs % c->every.epochs == 0;
 }
@@ -401,7 +408,35 @@ bool checkpoints_write(struct checkpoints *c, struct pool_member *m, const struc
     if (m->index == 0 && m->pool->rank <= 1) tell_kept(c, m, p);
     if (m->place != 0) return true;
     c->written_s = meter_now();
+    c->waits_s = 0;
+    c->has_told_within = false;
     write_options(c);
     report_written(c, p, c->written_s - began);
     return true;
+}
+
+/* The library's sentence names the node. */
+void checkpoints_leave_out(struct checkpoints *c, const struct pool_member *m)
+{
+    if (m->place != 0 || c->has_told_within) return;
+    c->has_told_within = true;
+    fprintf(stderr, "%s: checkpoints within the epoch are left out: %s\n", fail_program(),
+            locus_error());
+}
+
+bool checkpoints_wait(struct checkpoints *c, const struct pool_member *m, const char *what,
+                      bool must)
+{
+    static const struct timespec pause = {.tv_nsec = 20000000};
+    double now = meter_now();
+    if (m->place != 0) return true;
+    if (c->waits_s == 0) c->waits_s = c->told_s = now;
+    bool goes_on = !must && now - c->waits_s >= WAIT_S;
+    if (now - c->told_s >= WAIT_S) {
+        c->told_s = now;
+        fprintf(stderr, "%s: %s %s: %s\n", fail_program(), what, goes_on ? "is left out" : "waits",
+                locus_error());
+    }
+    if (!goes_on) nanosleep(&pause, NULL);
+    return !goes_on;
 }

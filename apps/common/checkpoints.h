@@ -68,7 +68,11 @@ struct checkpoints {
     uint64_t parts;  /* of an epoch, between which there may be one */
     uint64_t epochs; /* wanted: behind the last there is one in any case */
     bool resumes, json;
-    double began_s, written_s; /* the first worker's */
+    /* The first worker's: */
+    double began_s, written_s;
+    double waits_s,
+        told_s; /* since when for a node that has come; 0: for none. And when it said so */
+    bool has_told_within; /* an epoch */
 };
 
 /* --checkpoint, --checkpoint-every and --resume. */
@@ -84,9 +88,9 @@ void checkpoints_check(const struct checkpoints_wish *);
 void checkpoints_init(struct checkpoints *, const struct checkpoints_wish *, uint64_t epochs,
                       uint64_t parts_max, bool json);
 
-/* True: the rows, and *progress, are those of the newest checkpoint. False: there is none to go on
- * from, and nothing has changed. */
-bool checkpoints_resume(struct checkpoints *, struct pool_member *, struct progress *);
+/* 1: the rows, and *progress, are those of the newest checkpoint. 0: there is none to go on from, and
+ * nothing has changed. -EAGAIN: a node has come that is to be let in before (pool_let_in()). */
+int checkpoints_resume(struct checkpoints *, struct pool_member *, struct progress *);
 /* When training begins, before all meet. */
 void checkpoints_begin(struct checkpoints *, const struct pool_member *, const struct progress *);
 /* 1 on one worker when it is time for one at this place; to be summed up. Parts of the epoch are
@@ -96,6 +100,12 @@ double checkpoints_is_due(const struct checkpoints *, const struct pool_member *
 /* Behind pool_sum(): all have quiesced. False: not now, since a node has come that has not met the
  * others (pool_let_in()). */
 bool checkpoints_write(struct checkpoints *, struct pool_member *, const struct progress *);
+/* Then: within an epoch there is none, and the first worker says so once. Else all meet, and try again;
+ * is there still time, by the first worker? Unless it must be, others go on without after 10 s. The
+ * first worker says every 10 s what waits, and for whom. */
+void checkpoints_leave_out(struct checkpoints *, const struct pool_member *);
+bool checkpoints_wait(struct checkpoints *, const struct pool_member *, const char *what,
+                      bool must);
 
 /* A part more, of so many in an epoch. */
 void progress_next(struct progress *, uint64_t parts);

@@ -1,12 +1,16 @@
 #include "rejoin.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+/* With a node that has come, if there is one. */
 void rejoin_begin(struct training_worker *w)
 {
     struct training *t = w->training;
-    bool goes_on = checkpoints_resume(&t->checkpoints, w->member, &w->progress);
+    int goes_on = checkpoints_resume(&t->checkpoints, w->member, &w->progress);
+    w->is_outside = goes_on == -EAGAIN;
+    if (w->is_outside) return;
     if (goes_on) w->steps = w->member->total; /* it has had its first ones */
     t->kind->begin(w, goes_on);
 }
@@ -91,7 +95,8 @@ static void say_nodes(const struct training_worker *w, bool is_short)
     double nodes = pool_nodes(w->member), of = w->member->pool->size, epoch = training_epochs(w);
     const struct figure figures[] = {{.name = "nodes", .value = nodes},
                                      {.name = "of", .value = of},
-                                     {.name = "epoch", .value = epoch}};
+                                     {.name = "epoch", .value = epoch},
+                                     {.name = "whole", .value = !is_short}};
     char text[128];
     snprintf(text, sizeof text, "nodes     %.0f of %.0f divide all after epoch %g%s", nodes, of,
              epoch, is_short ? ", a part of which nobody did" : "");
@@ -110,11 +115,13 @@ bool rejoin_meet(struct training_worker *w, struct due *due)
         pool_let_in(m, news, NEWS);
         if (news[NEWS_FIRST] <= 0) return false;
         if (w->is_outside) take_news(w, due, news);
+        due->checkpoint = news[NEWS_CHECKPOINT] > 0; /* as the first one has decided */
         is_other = pool_deal(m) || news[NEWS_COME] > 0;
         if (!is_other) return true;
+        begin_again(w, due->is_behind);
+        if (w->is_outside) continue;
         say_nodes(w, due->is_short);
         due->is_short = false;
-        begin_again(w, due->is_behind);
     }
     return true;
 }

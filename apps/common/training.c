@@ -377,7 +377,8 @@ static bool train_parts(struct training_worker *w, struct due *due)
         if (w->progress.part == 0) continue;
         if (due->evaluation && has_time) evaluate_within(w);
         if (due->checkpoint && training_is_first(w)) meter_end(&w->training->meter);
-        if (due->checkpoint) write_checkpoint(w);
+        if (due->checkpoint && !write_checkpoint(w))
+            checkpoints_leave_out(&w->training->checkpoints, w->member);
         has_time = has_time && !is_patience_over(w);
     } while (has_time && w->progress.part > 0);
     return has_time;
@@ -457,13 +458,17 @@ static void train_epoch(struct training_worker *w, struct due *due)
 
 static void finish_epoch(struct training_worker *w, struct due *due)
 {
-    const struct training *t = w->training;
+    struct training *t = w->training;
     bool is_last = due->is_end || w->progress.epochs == t->epochs;
     bool is_due = due->evaluation || (is_last && (due->is_new || best_epoch(w) <= 0));
     bool evaluates = due->is_good && !due->is_judged && !is_patience_over(w) && is_due;
     if (evaluates && t->kept) evaluate_surely(w, is_last);
     due->is_judged = t->kept;
-    while (due->checkpoint && !write_checkpoint(w)) rejoin_meet(w, due);
+    while (due->checkpoint && !write_checkpoint(w)) {
+        due->checkpoint =
+            checkpoints_wait(&t->checkpoints, w->member, "writing a checkpoint", is_last);
+        rejoin_meet(w, due);
+    }
     due->checkpoint = false;
     if (evaluates && !t->kept) evaluate_surely(w, is_last);
 }

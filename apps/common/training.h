@@ -43,8 +43,8 @@ struct training_worker {
     bool is_through;
     double evaluated; /* when, or where: seconds, epochs */
     uint64_t judged;  /* steps, of the model that was evaluated last */
-    bool is_outside;  /* a newcomer's, before its first meeting */
-    bool leaves;      /* its node was told to */
+    bool is_outside; /* a newcomer's, before its first meeting; and others' who have yet to begin */
+    bool leaves;     /* its node was told to */
 };
 
 /* What a worker has trained with. A step adds to it. */

@@ -9,13 +9,13 @@
  * the same time cannot collide, and no attempt is ever repeated.
  *
  * Memory    one descriptor
- * Waiting   never
+ * Waiting   port_has_formed alone, for an answer at most PORT_ANSWER_US
  * Life      port_hold, port_release
  */
 #ifndef LOCUS_RUN_PORT_H
 #define LOCUS_RUN_PORT_H
 
-enum { PORT_ADDRESS_BYTES = 32 };
+enum { PORT_ADDRESS_BYTES = 32, PORT_ANSWER_US = 200000 };
 
 struct port {
     int fd;
@@ -24,6 +24,9 @@ struct port {
 
 /* `number` 0: any. 0, or STATUS_FAILED with a sentence. */
 int port_hold(struct port *, unsigned number);
+/* 1: all nodes have joined there, or it is no rendezvous that one could ask; 0: not yet all; -1: nobody
+ * answers. */
+int port_has_formed(const struct port *, unsigned nodes);
 void port_release(struct port *);
 
 #endif

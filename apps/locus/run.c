@@ -33,6 +33,7 @@ static const double KILL_AGAIN_S = 1;
 static const double SETTLE_S = 0.05;   /* from look to look for a failure that is the cause */
 static const double ASKED_AGAIN_S = 2; /* then a signal but Ctrl-C is a new request */
 static const double OVER_S = 10;       /* behind rank 0 all others that are there have ended */
+static const double ASK_AGAIN_S = 1;   /* whether all nodes had joined */
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
 /* Before a restart. It doubles from one to the next, unless a run has lasted longer than the
  * longest of them. */
@@ -64,7 +65,8 @@ struct run {
     double asked_s;                             /* when a signal last asked us to end */
     double kill_s;                              /* when to kill keepers */
     double over_s;                              /* when all should have ended; 0: not known */
-    unsigned kills, looks;
+    double ask_s; /* when to ask whether all had joined before one was lost; 0: never */
+    unsigned kills, looks, overs;
 };
 
 /* ---- preparing ---- */
@@ -268,10 +270,13 @@ static void note_failure(struct run *r, const struct node *n, int status)
     r->failed_status = status;
 }
 
-static bool may_restart(const struct run *r, int status)
+static bool may_restart(const struct run *r, const struct node *n, int status)
 {
-    return !is_hopeless(status) && r->restart < r->o.restarts && !r->was_asked &&
-           !r->has_lost_output;
+    bool may = !is_hopeless(status) && r->o.restarts > 0 && !r->was_asked && !r->has_lost_output;
+    if (!may || r->restart < r->o.restarts) return may;
+    say("node %u is not started again: restart %u of %u was the last", n->rank, r->restart,
+        r->o.restarts);
+    return false;
 }
 
 /* A program that fails at once would use up all restarts before what it lacks is there again: a
@@ -287,7 +292,7 @@ static double next_pause_s(struct run *r, double lasted_s)
 /* It alone: it joins the others, as long as there is a rank 0. */
 static void plan_restart(struct run *r, struct node *n)
 {
-    if (!r->node[0].pid || !may_restart(r, n->status)) return;
+    if (!r->node[0].pid || !may_restart(r, n, n->status)) return;
     double now_s = clock_s(), pause_s = next_pause_s(r, now_s - n->began_s);
     n->again_s = now_s + pause_s;
     say("restart %u of %u, of node %u alone, begins in %.1f s", ++r->restart, r->o.restarts,
@@ -303,6 +308,7 @@ static void go_on(struct run *r)
         n->is_lost = true;
         describe_end(n, n->status, "; the others go on");
         plan_restart(r, n);
+        if (n->again_s == 0) r->ask_s = clock_s();
     }
     r->failed = NULL;
     r->failed_status = 0;
@@ -412,6 +418,7 @@ static void start_again(struct run *r, struct node *n)
     show_rest(n);
     node_fini(n);
     clear_node(r, n->rank);
+    n->is_again = true;
     set_variables(r);
     n->status = start_node(r, n);
     if (n->pid) r->living++;
@@ -424,16 +431,39 @@ static void heed_restarts(struct run *r)
         if (r->node[i].again_s > 0 && clock_s() >= r->node[i].again_s) start_again(r, &r->node[i]);
 }
 
-/* One that is stopped was lost to the others, which have ended without it. */
+/* One that is stopped was lost to the others, which have ended without it. One that was started again
+ * joins nobody any more: if it had joined, it would have ended with the others. */
 static void heed_over(struct run *r)
 {
+    unsigned again = 0;
     if (r->over_s == 0 || clock_s() < r->over_s || r->is_ending) return;
-    r->over_s = 0;
+    for (unsigned i = 1; i < r->nodes; i++) again += r->node[i].pid && r->node[i].is_again;
+    bool is_late = again == r->living;
+    r->over_s = again > 0 && !is_late ? clock_s() + OVER_S : 0;
+    r->overs++;
     for (unsigned i = 1, told = 0; i < r->nodes; i++) {
         if (r->node[i].pid && told++ == 0)
-            say("node 0 ended %.0f s ago; node %u%s on", OVER_S, i,
-                r->living > 1 ? " and others run" : " runs");
-        node_end_stopped(&r->node[i]);
+            say("node 0 ended %.0f s ago; node %u%s on%s", OVER_S * r->overs, i,
+                r->living > 1 ? " and others run" : " runs",
+                is_late ? ", started again too late to join" : "");
+        if (is_late)
+            node_end(&r->node[i]);
+        else
+            node_end_stopped(&r->node[i]);
+    }
+}
+
+/* Who is lost before all have joined, and does not come back, is waited for in vain. */
+static void heed_missing(struct run *r)
+{
+    if (r->ask_s == 0 || clock_s() < r->ask_s || r->is_ending) return;
+    int has_formed = r->node[0].pid ? port_has_formed(&r->port, r->nodes) : 1;
+    r->ask_s = has_formed < 0 ? clock_s() + ASK_AGAIN_S : 0;
+    for (unsigned i = 1; i < r->nodes && has_formed == 0 && !r->is_ending; i++) {
+        const struct node *n = &r->node[i];
+        if (!n->is_lost || n->pid || n->again_s > 0) continue;
+        say("node %u has ended before all had joined; ending the others", i);
+        fail(r, n->status);
     }
 }
 
@@ -441,6 +471,7 @@ static void heed_time(struct run *r)
 {
     double now_s = clock_s();
     heed_over(r);
+    heed_missing(r);
     if (r->failed && now_s >= r->settle_s) {
         r->settle_s = now_s + SETTLE_S;
         if (++r->looks == SETTLE_LOOKS) settle(r);
@@ -459,6 +490,7 @@ static int timeout_ms(const struct run *r, double timeout_s)
     double until_s = clock_s() + timeout_s;
     if (r->is_ending && r->kill_s < until_s) until_s = r->kill_s;
     if (r->over_s > 0 && !r->is_ending && r->over_s < until_s) until_s = r->over_s;
+    if (r->ask_s > 0 && !r->is_ending && r->ask_s < until_s) until_s = r->ask_s;
     if (r->failed && !r->is_ending && r->settle_s < until_s) until_s = r->settle_s;
     for (unsigned i = 1; i < r->nodes; i++)
         if (r->node[i].again_s > 0 && r->node[i].again_s < until_s) until_s = r->node[i].again_s;
@@ -556,8 +588,8 @@ static int restart(struct run *r)
     }
     r->failed = NULL;
     r->is_ending = false;
-    r->kills = r->looks = 0;
-    r->kill_s = r->over_s = 0;
+    r->kills = r->looks = r->overs = 0;
+    r->kill_s = r->over_s = r->ask_s = 0;
     if (!pause_before_restart(r)) return r->status;
     int rc = make_secret(r); /* nobody of the run before joins */
     if (rc) return rc;
@@ -571,7 +603,7 @@ static int run_all(struct run *r)
 {
     r->pause_s = PAUSE_FIRST_S;
     run(r);
-    while (r->failed && may_restart(r, r->failed_status)) {
+    while (r->failed && may_restart(r, r->failed, r->failed_status)) {
         int rc = restart(r);
         if (rc) return rc;
         run(r);

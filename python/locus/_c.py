@@ -57,7 +57,7 @@ class CLosses(Structure):
     _fields_ = [*((name, c_uint) for name in ("survives", "members", "lost", "left", "joined", "is_newcomer")), ("last", c_int),
                 ("last_at_s", c_double), ("last_s", c_double),
                 *((name, c_uint64) for name in ("rows_from_replicas", "rows_from_saves", "rows_zero", "saves", "saved_bytes")),
-                ("save_age_s", c_double), ("last_age_s", c_double)]
+                ("save_age_s", c_double), ("last_age_s", c_double), ("rows_handed_over", c_uint64)]
 
 
 class CHistogram(Structure):

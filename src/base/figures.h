@@ -61,9 +61,11 @@ enum figure_shown {
     F(ONLY, asked_again, NULL, FIGURE_SAVES, "locus_repeated_requests_total", NULL, \
       "Requests and syncs that went down with a lost node, and were sent again.") \
     F(ONLY, rows_from_replicas, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"replica\"", \
-      "Rows of nodes that were lost or have left, whose home is here now, by what they go on with.") \
+      "Rows of nodes that were lost, whose home is here now, by what they go on with.") \
     F(ONLY, rows_from_saves, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"save\"", NULL) \
     F(ONLY, rows_lost, NULL, FIGURE_SAVES, "locus_lost_rows_total", "from=\"zeros\"", NULL) \
+    F(ONLY, rows_handed_over, NULL, FIGURE_SAVES, "locus_handed_over_rows_total", NULL, \
+      "Rows of nodes that have left, whose home is here now: as they were.") \
     /* for them (../protocol/saves.h) */ \
     F(ONLY, sweeps, NULL, FIGURE_SAVES, "locus_save_sweeps_total", NULL, \
       "How often a shard has saved at other nodes what had changed.") \

@@ -40,7 +40,8 @@ struct member {
     bool is_connecting; /* has yet to say so of who joins */
     bool is_newcomer;   /* has joined, and not yet met the others: counts as absent until then, */
     char kept_at[MEMBERS_BARRIER_BYTES]; /*   and has arrived there; "": has not */
-    struct word said;                    /* when it arrived */
+    struct reminder kept;
+    struct word said; /* when it arrived */
 };
 
 struct members {

@@ -174,6 +174,7 @@ static void add_counted(struct cluster *c, struct locus_losses *l)
     l->rows_from_replicas = all.rows_from_replicas;
     l->rows_from_saves = all.rows_from_saves;
     l->rows_zero = all.rows_lost;
+    l->rows_handed_over = all.rows_handed_over;
     l->saves = all.saves;
     l->saved_bytes = all.saved_bytes;
     l->save_age_s = 1e-9 * (double)ages.here_ns;
@@ -465,10 +466,15 @@ static int announce_reactors(struct cluster *c)
 /* Our shards have begun to repair what the others begin to when all are connected. */
 static int await_membership(struct cluster *c)
 {
+    struct reminder waits = {.since_ns = time_now_ns()};
     rendezvous_connected(c->rendezvous, c->agreed.id, "");
     pthread_mutex_lock(&c->mutex);
     while (!c->is_lost && c->view.saved == c->agreed.changes)
-        pthread_cond_wait(&c->noted, &c->mutex);
+        if (!condition_wait(&c->noted, &c->mutex, reminder_next_ns(&waits)))
+            fprintf(stderr,
+                    "locus: node %d has waited %u s to become a member of the running job: for the "
+                    "links of all others, the end of their checkpoint, or their repair\n",
+                    c->rank, reminder_due(&waits, time_now_ns()));
     pthread_mutex_unlock(&c->mutex);
     return cluster_loss(c);
 }

@@ -32,7 +32,7 @@ void losses_report(const struct locus_losses *before, const struct locus_losses 
         snprintf(rows, sizeof rows,
                  ", its rows saved anew: %" PRIu64
                  " rows of the one that left have come here as they were",
-                 from_replicas + from_saves);
+                 now->rows_handed_over - before->rows_handed_over);
     if (change->kind == CHANGE_LOST)
         snprintf(rows, sizeof rows,
                  ", its rows saved anew: of the lost rows whose home it is now, %" PRIu64

@@ -164,6 +164,24 @@ static void report(struct server *s, struct reminder *w, const char *what,
     members_send_some(&s->members, waits, waiting_message(sentence));
 }
 
+static bool lets_in(const struct member *m)
+{
+    return !m->is_newcomer && !m->is_lost;
+}
+
+static void report_newcomers(struct server *s, uint64_t now_ns, uint64_t *due_ns)
+{
+    char sentence[MESSAGE_TEXT_MAX], list[MEMBERS_LIST_BYTES];
+    for (struct member *m = s->members.member; m < s->members.member + s->members.size; m++) {
+        unsigned seconds = waiting_report(&m->kept, now_ns, due_ns);
+        if (seconds == 0) continue;
+        members_list(&s->members, lets_in, list);
+        snprintf(sentence, sizeof sentence, "%s has waited %u s for %s to call it, too", m->kept_at,
+                 seconds, list);
+        members_send_one(m, waiting_message(sentence));
+    }
+}
+
 static uint64_t on_tick(void *context, uint64_t now_ns)
 {
     struct server *s = context;
@@ -172,6 +190,7 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     if (is_running(s)) {
         report(s, &s->barrier, s->barrier_name, has_arrived, has_not_arrived, now_ns, &due_ns);
         report(s, &s->leave, "leaving the cluster", leaves, does_not_leave, now_ns, &due_ns);
+        report_newcomers(s, now_ns, &due_ns);
         judge(s, now_ns, &due_ns);
         server_let_next_leave(s);
     }

@@ -15,6 +15,7 @@ void server_end_newcomer(struct server *s, struct member *m)
     s->absent -= m->is_newcomer && !m->is_absent;
     m->is_newcomer = false;
     m->kept_at[0] = '\0';
+    m->kept.since_ns = 0;
 }
 
 static void let_come_back(struct server *s, struct member *m)
@@ -127,6 +128,7 @@ bool server_on_barrier(struct server *s, unsigned rank, struct message_reader *r
         return false;
     if (m->is_newcomer) {
         memcpy(m->kept_at, name, sizeof m->kept_at);
+        waiting_begin(&m->kept);
     } else {
         compare_name(s, rank, name, flags);
         m->has_arrived = true;

@@ -225,7 +225,9 @@ static void promote(struct shard *s, const struct offer *o)
     if (loss_is_leave(s->losses) ? saves_row(s, ref) != NULL
                                  : saves_has_later(s, o->index, o->term))
         return;
-    shard_count(&s->counters.rows_from_replicas, 1);
+    shard_count(loss_is_leave(s->losses) ? &s->counters.rows_handed_over
+                                         : &s->counters.rows_from_replicas,
+                1);
     if (o->node == s->rank) {
         while (row_promote_as_it_is(&s->mover, ref)) mover_make_room(&s->mover);
         came_here(s, ref);
@@ -259,10 +261,10 @@ static void decide_offers(struct shard *s)
 static void begin_row(struct shard *s, struct row_ref ref, bool is_replica)
 {
     const float *values = saves_row(s, ref);
-    if (values)
-        shard_count(&s->counters.rows_from_saves, 1);
-    else if (!loss_is_leave(s->losses)) /* then nobody has written it */
-        shard_count(&s->counters.rows_lost, 1);
+    bool leaves = loss_is_leave(s->losses); /* then what has no values nobody has written */
+    if (values && !leaves) shard_count(&s->counters.rows_from_saves, 1);
+    if (values && leaves) shard_count(&s->counters.rows_handed_over, 1);
+    if (!values && !leaves) shard_count(&s->counters.rows_lost, 1);
     if (is_replica)
         while (row_promote(&s->mover, ref, values)) mover_make_room(&s->mover);
     else if (values)

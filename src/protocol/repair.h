@@ -13,7 +13,8 @@
  *       that nobody has claimed; who asked what nobody has asks again. Behind rows that replicas
  *       become
  *
- * When all are in phase 3, it is over: what is parked is served, and everything goes on.
+ * When all are in phase 3, it is over: what is parked is served, and everything goes on. Another
+ * loss does not wait for that: its repair begins in any phase of this one, and decides the rest of it.
  *
  * A node that joins where one was lost goes through the same phases with the others. Nothing is lost
  * then: in phase 1 all tell it which of its keys' rows they have, and who was at home to these keys

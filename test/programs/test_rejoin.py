@@ -1,17 +1,27 @@
 """Nodes of a training are killed: the others divide all among them, and one that is started again trains with them."""
 import os
 import re
+from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
 import support
-from support import HANG_S, IS_SANITIZED, LOCUS, made
+from support import HANG_S, IS_SANITIZED, LOCUS, PYTHON, made
 from test_restart import name_of
 from test_run import read
 
 RUN = f"{LOCUS} run --survives --restarts 9"
+OUTSIDER = """
+import glob, json, os, time, locus
+found = json.load(open(max(glob.glob("model/checkpoint-*/manifest.json"))))["tables"]
+tables = [locus.Table(t["name"], t["rows"], t["length"], **({"optimizer": "adagrad", "rule": {"rate": .2}} if "optimizer" in t else {}))
+          for t in found]
+node = locus.open(tables, fingerprint=int(os.environ["PRINT"], 16))
+print("opened", flush=True)
+time.sleep(1000)
+"""
 
 
-class Rejoining(support.TestCase):
+class Nodes(support.TestCase):
     limit_s = 1200
 
     def setUp(self):
@@ -19,13 +29,15 @@ class Rejoining(support.TestCase):
         support.write_data(self.at)
 
     def lose(self, job, name, rank, signal=SIGKILL):
-        [node] = [pid for pid in job.marked() if name_of(pid) == f"locus-{name}"
+        [node] = [pid for pid in job.marked() if name_of(pid) in (name, f"locus-{name}")
                   and b"\0LOCUS_RANK=%d\0" % rank in read(pid, "environ")]
         os.kill(node, signal)
 
     def train(self, name, options, nodes=3):
         return self.start(f"cd {self.at} && exec {RUN} -n {nodes} --grace 1 -- {support.program(name)} {options}")
 
+
+class Rejoining(Nodes):
     def loses_and_has_again(self, name, options, good, least):
         """Two of three, one after the other. It does not end by itself, and gets as good as if it had lost nobody."""
         job = self.train(name, f"{options} --epochs 1000000 --eval-every 1")
@@ -62,6 +74,7 @@ class Rejoining(support.TestCase):
                 job.await_text('"event":"epoch"')
                 self.lose(job, name, 1)
                 job.await_text('{"event":"nodes","nodes":2,"of":3,"epoch":')
+                self.assertRegex(job.out, r'{"event":"nodes","nodes":2,"of":3,"epoch":\d+,"whole":[01]}\n')
                 behind = job.out.split('{"event":"nodes"')[1].count('"event":"epoch"')
                 job.await_text('"event":"epoch"', job.out.count('"event":"epoch"') + behind + 2)
                 job.send(SIGTERM)
@@ -109,3 +122,58 @@ class Rejoining(support.TestCase):
         self.assertEqual(job.wait(), 128 + SIGTERM, job)
         self.assertIn("; restart ", job.out)
         self.assertEqual(job.left(HANG_S), 0)
+
+
+class Outsiders(Nodes):
+    """Processes that are nodes of a training, and never meet the others."""
+    under_sanitizers = False
+
+    def setUp(self):
+        super().setUp()
+        options = "--data graph --dim 32 --batch 16 --lr 0.2 --epochs 1000000 --checkpoint model --checkpoint-every 0.001s --resume"
+        self.kge, self.env = f"exec {support.program('kge')} {options}", dict(support.with_library(), PRINT="1")
+        (Path(self.at) / "outsider.py").write_text(OUTSIDER)
+        job = self.start_with("none", 1)
+        job.await_text("checkpoint after epoch")
+        self.end(job)
+        job = self.start_with("2*", 1)
+        job.await_text("joining the cluster: rank 2 has ", stream="err")
+        self.env["PRINT"] = re.search(" of fingerprint 0*1, rank 0 has ([0-9a-f]+):", job.err)[1]
+        job.send(SIGTERM)
+        job.wait()
+
+    def start_with(self, outsiders, restarts):
+        """These are none of the trainer: a pattern of the rank and LOCUS_RESTART."""
+        return self.start(f"cd {self.at} && exec {LOCUS} run --survives --restarts {restarts} -n 3 --grace 1 -- sh -c '"
+                          f"case $LOCUS_RANK$LOCUS_RESTART in {outsiders}) exec {PYTHON} outsider.py;; *) {self.kge};; esac'",
+                          env=self.env)
+
+    def end(self, job):
+        job.send(SIGTERM)
+        self.assertEqual(job.wait(), 128 + SIGTERM, job)
+        self.assertEqual(job.left(HANG_S), 0)
+
+    def test_newcomer_is_let_in_before_the_others_go_on_from_a_checkpoint(self):
+        job = self.start_with("1*|2", 1)
+        job.await_text("opened", 2)
+        self.lose(job, "python3", 2)
+        job.await_text(") has joined; node ", 3, stream="err")
+        self.lose(job, "python3", 1)
+        job.await_text("goes on after epoch ")
+        job.await_text("nodes     2 of 3 divide all after epoch ")
+        job.await_text("checkpoint after epoch ")
+        job.await_text("locus run: node 1 is not started again: restart 1 of 1 was the last\n", stream="err")
+        self.end(job)
+
+    def test_newcomer_that_meets_nobody_keeps_no_checkpoint_waiting(self):
+        job = self.start_with("21", 2)
+        job.await_text("checkpoint after epoch ")
+        self.lose(job, "kge", 2)
+        why = "node 2 takes no part in locus_checkpoint: it has joined this job"
+        job.await_text(f"locus-kge: writing a checkpoint is left out: {why}", stream="err")
+        job.await_text("\nepoch ", job.out.count("\nepoch ") + 3)
+        self.assertEqual(job.err.count(f"locus-kge: checkpoints within the epoch are left out: {why}"), 1)
+        self.lose(job, "python3", 2)
+        job.await_text("nodes     3 of 3 divide all after epoch ")
+        job.await_text("checkpoint after epoch ", job.out.count("checkpoint after epoch ") + 1)
+        self.end(job)

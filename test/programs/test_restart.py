@@ -28,6 +28,7 @@ class Programs(support.TestCase):
     def test_so_often_and_no_more(self):
         ended = self.run_command(f"{RUN} -n 1 --restarts 2 -- sh -c 'echo run; exit 7'", 7)
         self.assertEqual([ended.out, ended.err.count("failed with status 7")], ["run\n" * 3, 3])
+        self.assertIn("node 0 is not started again: restart 2 of 2 was the last\n", ended.err)
 
     def test_pause_before_each_grows_and_a_signal_ends_it(self):
         """20 restarts were used up within a second."""

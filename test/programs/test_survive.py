@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
+import nodes
 import support
 from support import ENDLESS, HANG_S, LOCUS, MEMBER
 from test_report import REPORT
@@ -60,6 +61,7 @@ class Programs(support.TestCase):
                          "test $LOCUS_RANK != 1 || exit 4; until test -e told; do sleep 0.1; done; exit 7'")
         job.await_text("node 1 failed with status 4; the others go on", 3, stream="err")
         self.assertEqual(job.err.count("of node 1 alone, begins in "), 2)
+        job.await_text("node 1 is not started again: restart 2 of 2 was the last", stream="err")
         self.must(f"touch /proc/{job.pid}/cwd/told")
         self.assertEqual(job.wait(), 7, job)
         self.assertEqual([job.out.count(f"run {rank}\n") for rank in (0, 1)], [1, 3])
@@ -74,6 +76,22 @@ class Programs(support.TestCase):
             "node 1 was ended by signal 15, Terminated (status 143); the others go on",
             "node 1 was lost, and the others have ended without it")])
         self.assertEqual(job.left(HANG_S), 0)
+
+    def test_node_that_comes_when_all_is_over_is_ended(self):
+        job = self.start(f"cd {self.folder()} && {RUN} -n 3 --restarts 3 -- sh -c 'case $LOCUS_RANK$LOCUS_RESTART in 1) exit 4;; "
+                         "11) touch again; exec sleep 600;; esac; until test -e again; do sleep 0.1; done'")
+        self.assertEqual(job.wait(), 0, job)
+        self.assertEqual(job.err.splitlines()[2:], [f"locus run: {line}" for line in (
+            "node 0 ended 10 s ago; node 1 runs on, started again too late to join",
+            "node 1 was ended by signal 15, Terminated (status 143); the others go on",
+            "node 1 was lost, and the others have ended without it")])
+        self.assertEqual(job.left(HANG_S), 0)
+
+    def test_node_that_ends_before_all_have_joined_is_not_waited_for(self):
+        ended = self.run_command(f"{RUN} -n 3 -- sh -c 'test $LOCUS_RANK != 2 || exit 7; test $LOCUS_RANK != 0 || sleep 2; "
+                                 f"exec {MEMBER}'", 7, env={"LOCUS_JOIN_TIMEOUT": f"{2 * HANG_S}"})
+        self.contains(ended.err, "locus run: node 2 failed with status 7; the others go on\n",
+                      "locus run: node 2 has ended before all had joined; ending the others\n")
 
     def test_loss_of_rank_0_starts_all_again(self):
         job = self.start(f"{RUN} -n 2 --restarts 2 -- sh -c 'echo run $LOCUS_RANK; "
@@ -93,6 +111,21 @@ class Programs(support.TestCase):
     def test_is_refused_with_a_technique_that_cannot(self):
         self.refuses(f"{RUN} -n 2 -- {MEMBER} --technique static", 1, "survives is 1, and technique LOCUS_STATIC")
         self.refuses(f"LOCUS_SURVIVES=yes {LOCUS} run -n 1 -- {MEMBER}", 1, 'LOCUS_SURVIVES is "yes": must be 0 to 1')
+
+
+class Newcomers(nodes.TestCase):
+    def test_one_that_is_not_let_in_says_for_whom_it_waits(self):
+        table, at = 'locus.Table("rows", 64, 4)', self.folder()
+        job = self.start_nodes(3, table, "survives=True")
+        job.do("w.pop().close(); nodes.pop().leave()")
+        job.do(f"import sys; saved = pool.submit(w[0].checkpoint, {at!r}); again = pool.submit("
+               f"lambda: locus.open([{table}], rank=2, size=3, rendezvous=sys.argv[2], survives=True))")
+        job.await_text("locus: node 2 has waited 10 s to become a member of the running job: ", stream="err")
+        job.do(f"w[1].checkpoint({at!r}); saved.result(); nodes.append(again.result())")
+        job.do("w.append(nodes[2].worker()); met = pool.submit(w[2].meet)")
+        job.await_text("locus: locus_meet has waited 10 s for ranks 0, 1 to call it, too\n", stream="err")
+        job.do("list(pool.map(lambda worker: worker.meet(), w[:2])); met.result()")
+        job.end()
 
 
 class Training(support.TestCase):

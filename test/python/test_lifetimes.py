@@ -238,7 +238,9 @@ class Clusters(unittest.TestCase):
                 with node.worker() as w:
                     while node.losses()['left'] == 0 or node.losses()['last_s'] == 0: time.sleep(.01)
                     w.barrier()
-                    assert node.losses()['members'] == 2
+                    after = node.losses()
+                    assert (after['members'], after['rows_from_replicas'], after['rows_from_saves']) == (2, 0, 0), after
+                    assert w.sum([after['rows_handed_over']])[0] > 0, after
                     assert w.pull(np.arange(3000)).sum() == 3 * 4 * 3000
                 node.close()
             sys.stdout.write('left\\n' if node.rank == 2 else 'closed\\n')"""))

@@ -114,9 +114,9 @@ void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char 
     if (term == 0 && is_home(owner, key)) return;
     if (known < 0 && owner == node && terms_go_on(key, node, term)) return;
     if (is_hint_to_the_home(key, owner, term, node)) return;
-    /* nobody has written it, and it was given up to who has joined, who need not know */
-    if (known < 0 && owner != node && owner == first_home(key) && k->term == 0 &&
-        term >> VIEW_TERM_BITS << VIEW_TERM_BITS == term)
+    /* nobody had written it, and it was given up to who has joined, who need not know */
+    if (known < 0 && owner != node && owner == first_home(key) &&
+        (k->term == 0 || term < k->term) && term >> VIEW_TERM_BITS << VIEW_TERM_BITS == term)
         return;
     if (known < 0 && owner == node && k->is_lost && !k->has_begun && term > 0) {
         terms_begin_anew(key, node, node, term); /* and answers what was parked there */
