@@ -51,7 +51,6 @@ static void print_default(const struct args_option *o)
             printf(" (default %s)", *(const char *const *)o->target);
         break;
     case ARGS_FLAG:
-    case ARGS_MANY:
     case ARGS_SECTION: break;
     }
 }
@@ -128,14 +127,6 @@ static void set_choice(const struct args_option *o, const char *text)
     fail_usage("%s takes one of %s, not \"%s\"", o->name, words, text);
 }
 
-static void add_text(const struct args_option *o, const char *text)
-{
-    struct args_many *many = o->target;
-    if (many->count == ARGS_MANY_MAX)
-        fail_usage("%s is given more than %d times", o->name, ARGS_MANY_MAX);
-    many->list[many->count++] = text;
-}
-
 static void set_value(const struct args_option *o, const char *text)
 {
     if (*text == '\0') fail_usage("%s needs a value that is not empty", o->name);
@@ -144,7 +135,6 @@ static void set_value(const struct args_option *o, const char *text)
     if (o->kind == ARGS_REAL) set_real(o, text);
     if (o->kind == ARGS_CHOICE) set_choice(o, text);
     if (o->kind == ARGS_TEXT) *(const char **)o->target = text;
-    if (o->kind == ARGS_MANY) add_text(o, text);
 }
 
 /* ---- parsing ---- */
@@ -213,12 +203,6 @@ bool args_has(const char *name)
     return false;
 }
 
-void args_needs(const char *name, const char *other)
-{
-    if (args_has(name) && !args_has(other))
-        fail_usage("%s has no effect without %s: give both, or neither", name, other);
-}
-
 void args_excludes(const char *name, const char *other)
 {
     if (args_has(name) && args_has(other))
@@ -230,7 +214,7 @@ static void refuse_twice(const struct args_program *p, const struct args_option 
 {
     bool is_file = strcmp(o->name, "--data") == 0 && strcmp(o->argument, "FOLDER") != 0;
     const char *more = is_file ? " (cat A B > ALL makes one)" : "";
-    for (size_t i = 0; i < p->option_count && o->kind != ARGS_FLAG && o->kind != ARGS_MANY; i++)
+    for (size_t i = 0; i < p->option_count && o->kind != ARGS_FLAG; i++)
         if (is_given[i] && p->options[i].target == o->target)
             fail_usage("%s is given twice, and has one value%s: leave one out", o->name, more);
 }
@@ -273,7 +257,6 @@ void args_parse(const struct args_program *p, int argc, char **argv)
 static const char *value_text(const struct args_option *o, char *text, size_t capacity)
 {
     *text = '\0';
-    if (o->kind == ARGS_MANY) return NULL;
     if (o->kind == ARGS_FLAG) return *(const bool *)o->target ? "yes" : "no";
     if (o->kind == ARGS_TEXT) return *(const char *const *)o->target;
     if (o->kind == ARGS_CHOICE) return o->choices[*(const int *)o->target];
@@ -315,13 +298,8 @@ size_t args_files(const struct args_list *l, enum args_trait trait, const char *
     size_t count = 0;
     for (size_t i = 0; i < l->count; i++) {
         const struct args_option *o = &l->options[i];
-        if (!(o->traits & trait)) continue;
-        if (o->kind == ARGS_MANY) {
-            const struct args_many *many = o->target;
-            for (size_t j = 0; j < many->count; j++) files[count++] = many->list[j];
-        } else if (*(const char *const *)o->target) {
+        if (o->traits & trait && *(const char *const *)o->target)
             files[count++] = *(const char *const *)o->target;
-        }
     }
     return count;
 }

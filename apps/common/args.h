@@ -26,13 +26,6 @@ enum args_kind {
     ARGS_TEXT,    /* const char *, not empty */
     /* int, the index of the word in `choices`, which ends with NULL; "" is not offered */
     ARGS_CHOICE,
-    ARGS_MANY, /* struct args_many: a text each time it is given */
-};
-
-enum { ARGS_MANY_MAX = 64 };
-struct args_many {
-    const char *list[ARGS_MANY_MAX];
-    size_t count;
 };
 
 /* What the system is to do about an option, besides. */
@@ -77,9 +70,6 @@ struct args_option {
 #define OPTION_TEXT(n, a, to, t, h) \
     ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_TEXT, ARGS_TARGET(const char *, to), \
                 .traits = (t), .help = (h))
-#define OPTION_MANY(n, a, to, t, h) \
-    ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_MANY, \
-                ARGS_TARGET(struct args_many, to), .traits = (t), .help = (h))
 #define OPTION_CHOICE(n, a, to, words, t, h) \
     ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_CHOICE, ARGS_TARGET(int, to), \
                 .choices = (words), .traits = (t), .help = (h))
@@ -118,15 +108,13 @@ _Noreturn void args_usage(const struct args_program *, const char *required);
 size_t args_misspelt(const char *typed, size_t length, const char *name);
 /* Was it given when options were last parsed? */
 bool args_has(const char *name);
-/* Without `other`, or beside it, an option has no effect: ends the process, if it was given so. */
-void args_needs(const char *name, const char *other);
+/* Beside `other` an option has no effect: ends the process, if it was given so. */
 void args_excludes(const char *name, const char *other);
 /* A number for the options with all bits of `trait`, and their values as they are now; their order
  * does not matter. */
 uint64_t args_digest(const struct args_list *, unsigned trait);
-enum { ARGS_FILES_MAX = ARGS_LIST_MAX + ARGS_MANY_MAX };
-/* The files of the options with the trait that were given, into `files`, of ARGS_FILES_MAX if one
- * of them is of ARGS_MANY. Returns how many. */
+/* The files of the options with the trait that were given, into `files`, of ARGS_LIST_MAX. Returns
+ * how many. */
 size_t args_files(const struct args_list *, enum args_trait, const char **files);
 /* Each option that was last parsed and has all bits of `trait`, with its value as it is now; a text
  * that nobody gave is left out. The targets must still be there. */

@@ -13,10 +13,7 @@
 void dense_open(struct dense *d, size_t inputs, size_t outputs, bool is_rectified,
                 size_t examples_max)
 {
-    *d = (struct dense){.inputs = inputs,
-                        .outputs = outputs,
-                        .examples_max = examples_max,
-                        .is_rectified = is_rectified};
+    *d = (struct dense){.inputs = inputs, .outputs = outputs, .is_rectified = is_rectified};
     d->gradient = take_memory(dense_weights(d), sizeof *d->gradient);
     d->bias = take_memory(outputs, sizeof *d->bias);
     d->weights = take_memory(matrix_panels(inputs, outputs), sizeof *d->weights);

@@ -27,7 +27,7 @@
 #include <stddef.h>
 
 struct dense {
-    size_t inputs, outputs, examples_max;
+    size_t inputs, outputs;
     bool is_rectified;   /* y = max(0, x W + b) */
     float *gradient;     /* of weights and bias, summed over examples: (inputs + 1) x outputs */
     float *bias;         /* of this step */

@@ -158,7 +158,7 @@ void settings_check_source(const struct settings *s, const char *what)
 /* Where some would be written that are read, or written by another option, that ends the program. */
 static void check_files(const struct settings *s)
 {
-    const char *outputs[ARGS_FILES_MAX], *inputs[ARGS_FILES_MAX + SETTINGS_INPUTS + 1];
+    const char *outputs[ARGS_LIST_MAX], *inputs[ARGS_LIST_MAX + SETTINGS_INPUTS + 1];
     size_t written = args_files(&s->list, ARGS_OUTPUT, outputs),
            read = args_files(&s->list, ARGS_INPUT, inputs);
     for (size_t i = 0; i < SETTINGS_INPUTS; i++) inputs[read++] = s->inputs[i];
@@ -191,7 +191,7 @@ static bool is_one_of_several(void)
 /* Before anything is read or written. */
 static void check_streams(const struct settings *s)
 {
-    const char *files[ARGS_FILES_MAX];
+    const char *files[ARGS_LIST_MAX];
     size_t count = args_files(&s->list, ARGS_INPUT, files), of_stdin = 0;
     for (size_t i = 0; i < count; i++) of_stdin += strcmp(files[i], "-") == 0;
     if (of_stdin > 1) fail_usage("- is stdin, which one option alone can have");
@@ -263,16 +263,6 @@ void settings_keep(const struct settings *s, const struct pool_member *m, const 
     const struct hot_rule rule = rule_of(s);
     size_t hot = hot_keep(&rule, m, count, keys);
     if (m->place == 0 && !s->json) printf("%zu of %zu keys are hot, and replicated\n", hot, keys);
-}
-
-const char *settings_technique_name(int technique)
-{
-    return techniques[technique];
-}
-
-const char *settings_sampling_name(int sampling)
-{
-    return samplings[sampling];
 }
 
 static void add_option(void *json, const char *name, const char *value)

@@ -76,9 +76,6 @@ bool settings_keeps(const struct settings *);
 void settings_keep(const struct settings *, const struct pool_member *, const uint64_t *count,
                    size_t keys);
 
-const char *settings_technique_name(int technique);
-const char *settings_sampling_name(int sampling);
-
 /* Of the data: of what is trained with, and of what the model is only judged by, which may be
  * another for who goes on from a checkpoint. */
 struct settings_digest {

@@ -24,15 +24,16 @@ static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 struct shared {
     int begun[NODES_MAX][KEYS]; /* atomic */
     int must_leave[NODES_MAX];  /* atomic */
-    /* atomic: of those that are to meet; nodes that were killed, and newcomers that have begun */
-    int seats, shocks, must_end;
+    /* atomic: of those that are to meet; nodes that were killed; newcomers that have begun */
+    int seats, kills, newcomers, must_end;
 };
 
 struct node {
     struct team team;
     struct shared *shared;
     bool is_newcomer;
-    int missing[KEYS], shocks; /* when all had met the last time; -1: they had not */
+    int missing[KEYS], kills; /* when all had met the last time */
+    int met;                  /* how often they have since anything happened to one */
 };
 
 #define WORKS(call) check_call(s, #call, call)
@@ -80,25 +81,34 @@ static void work(struct seat *s)
     for (int i = 0; i < STEPS && !must_leave(s); i++) step(s);
 }
 
-/* All nodes are there, and rest, unless one is being killed. */
+/* One was killed since, or pushes and has not met the others. */
+static bool is_disturbed(const struct node *n, int kills, int newcomers)
+{
+    return look(&n->shared->kills) != kills || look(&n->shared->newcomers) != newcomers;
+}
+
+/* All nodes are there, and rest, unless one is being killed or begins. */
 static void check_rows(struct seat *s)
 {
     struct node *n = s->team->shared;
-    int before = look(&n->shared->shocks);
+    int kills = look(&n->shared->kills), newcomers = look(&n->shared->newcomers);
+    if (n->kills != kills) n->met = 0;
+    /* What is lost with a node may have been so just after all had met without it. */
+    bool is_known = n->met > 1 || kills == 0;
     for (locus_key key = 0; key < KEYS; key++) {
         float row[LENGTH];
         int begun = 0;
         WORKS(locus_pull(s->worker, &key, 1, row));
         for (int rank = 0; rank < NODES_MAX; rank++) begun += look(&n->shared->begun[rank][key]);
         int missing = begun - (int)row[0];
-        bool is_known = n->shocks == before || before == 0;
         bool differs = is_known && missing != n->missing[key];
-        if (missing < 0 || (differs && look(&n->shared->shocks) == before))
+        if (missing < 0 || (differs && !is_disturbed(n, kills, newcomers)))
             test_fail(__FILE__, __LINE__, "node %d: row %d lacks %d of %d, before %d", s->rank,
                       (int)key, missing, begun, n->missing[key]);
         n->missing[key] = missing;
     }
-    n->shocks = look(&n->shared->shocks) == before ? before : -1;
+    n->kills = kills;
+    n->met = is_disturbed(n, kills, newcomers) ? 0 : n->met + 1;
 }
 
 /* A newcomer may do nothing else together with others before. */
@@ -149,7 +159,6 @@ ROLE(member)
              7);
     n.shared = shared_of(fd, sizeof *n.shared);
     n.is_newcomer = is_newcomer;
-    n.shocks = -1;
     n.team.workers = WORKERS;
     n.team.shards = 2;
     n.team.survives = 1;
@@ -182,7 +191,7 @@ static void add(int *shared, int number)
 
 static void start_node(struct scenario *s, int rank, int is_newcomer)
 {
-    add(&s->shared->shocks, is_newcomer);
+    add(&s->shared->newcomers, is_newcomer);
     add(&s->shared->seats, WORKERS);
     s->gone &= ~(1u << rank);
     child_start(&s->child[rank], "member", "%d %d %d %d %d %g %s", s->fd, s->nodes, rank,
@@ -211,15 +220,15 @@ static void note_gone(struct scenario *s, int rank)
     add(&s->shared->seats, -WORKERS);
 }
 
-static void shock(struct scenario *s, int rank)
+static void note_loss(struct scenario *s, int rank)
 {
-    add(&s->shared->shocks, 1);
+    add(&s->shared->kills, 1);
     note_gone(s, rank);
 }
 
 static void kill_node(struct scenario *s, int rank)
 {
-    shock(s, rank);
+    note_loss(s, rank);
     child_kill(&s->child[rank]);
 }
 
@@ -357,7 +366,7 @@ TEST(leave, stopped_meanwhile)
 {
     struct scenario s = {.nodes = 3, .peer_timeout_s = 8};
     start(&s);
-    shock(&s, 1);
+    note_loss(&s, 1);
     tell_to_leave(&s, 1);
     child_signal(&s.child[1], SIGSTOP);
     finish(&s);

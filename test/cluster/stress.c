@@ -562,7 +562,7 @@ static void run_clocks(struct client *s)
 
 static void run_phase(struct client *s)
 {
-    pthread_t loader;
+    pthread_t loader = {0};
     double end = now_s() + s->plan->seconds;
     if (s->plan->has_loaders) {
         s->stops = false;

@@ -518,29 +518,17 @@ TEST(survive, nodes_are_lost_at_any_moment_and_in_any_way)
     }
 }
 
-TEST(survive, node_is_killed_while_the_others_quiesce)
+TEST(survive, node_is_killed_while_the_others_quiesce_or_save_and_restore_rows)
 {
     unsigned seed = (unsigned)getpid();
     printf("seed %u\n", seed);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         struct scenario s = {.nodes = 3 + i % 2,
                              .technique = techniques[i % 3],
-                             .lost = 1u << (1 + (unsigned)rand_r(&seed) % 2),
-                             .last_phase = 1 + rand_r(&seed) % 4};
-        lose(&s);
-    }
-}
-
-TEST(survive, node_is_killed_while_rows_are_saved_and_restored)
-{
-    unsigned seed = (unsigned)getpid();
-    printf("seed %u\n", seed);
-    for (int i = 0; i < 3; i++) {
-        struct scenario s = {.nodes = 3,
-                             .technique = techniques[i % 3],
-                             .lost = 1u << (1 + (unsigned)rand_r(&seed) % 2),
-                             .when_s = (double)(rand_r(&seed) % 1000) * 1e-4,
-                             .saves = true};
+                             .lost = 1u << (1 + draw_below(&seed, 2)),
+                             .when_s = draw_below(&seed, 1000) * 1e-4,
+                             .saves = i > 2};
+        if (!s.saves) s.last_phase = 1 + (int)draw_below(&seed, 4);
         lose(&s);
     }
 }

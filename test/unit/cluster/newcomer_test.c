@@ -10,24 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ENDED "closed the connection"
-
 /* ---- a cluster that has lost one ---- */
-
-static void say_repaired(struct node *n, int size, uint32_t view)
-{
-    for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) rendezvous_repaired(n[rank].rendezvous, view);
-}
 
 /* All have said so before they come. */
 static void lose(struct node *n, int size, int lost, unsigned view)
 {
-    rendezvous_free(n[lost].rendezvous);
-    n[lost].rendezvous = NULL;
-    for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) node_expect_view(&n[rank], view, (unsigned)lost, ENDED);
-    say_repaired(n, size, view);
+    node_end(&n[lost]);
+    nodes_expect_view(n, size, view, (unsigned)lost, NODE_ENDED);
+    nodes_say_repaired(n, size, view);
     nodes_do_together(n, size, node_meet, 0);
 }
 
@@ -85,19 +75,33 @@ static void expect_member(struct node *n, int size, unsigned rank, unsigned view
     }
 }
 
+/* Another process of that rank comes, and nobody is connected to it. */
+static void join_in_part(struct node *n, int size, int rank, struct node *newcomer)
+{
+    init_another(newcomer, rank, size, &n[0]);
+    node_start(newcomer, node_join);
+    await_joining(n, size, newcomer);
+    node_finish(newcomer);
+    nodes_check(newcomer, 1, 0, "");
+}
+
 /* n[rank] comes back, and has yet to meet the others. */
 static void come_back(struct node *n, int size, int rank, unsigned view)
 {
-    init_another(&n[rank], rank, size, &n[0]);
-    node_start(&n[rank], node_join);
-    await_joining(n, size, &n[rank]);
-    node_finish(&n[rank]);
-    nodes_check(&n[rank], 1, 0, "");
+    join_in_part(n, size, rank, &n[rank]);
     CHECK_EQ(n[rank].cluster.changes, view - 1);
     CHECK_EQ(rendezvous_view(n[rank].rendezvous), view);
     connect_all(n, size, &n[rank]);
     expect_member(n, size, (unsigned)rank, view);
-    say_repaired(n, size, view);
+    nodes_say_repaired(n, size, view);
+}
+
+/* It is a member, as all have heard, and they have repaired that. */
+static void repair_joining(struct node *n, int size, struct node *newcomer, unsigned view)
+{
+    nodes_expect_view(n, size, view, (unsigned)newcomer->config.node.rank, "has joined");
+    nodes_say_repaired(n, size, view);
+    rendezvous_repaired(newcomer->rendezvous, view);
 }
 
 static void *meet_newcomers(void *argument)
@@ -210,11 +214,10 @@ TEST(newcomer, waits_for_its_turn)
     nodes_meet(n, 4);
     expect_again(&other);
     lose(n, 4, 3, 1);
-    rendezvous_free(n[2].rendezvous);
-    n[2].rendezvous = NULL;
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, ENDED);
+    node_end(&n[2]);
+    nodes_expect_view(n, 2, 2, 2, NODE_ENDED);
     expect_again(&other); /* that is not repaired */
-    say_repaired(n, 2, 2);
+    nodes_say_repaired(n, 2, 2);
     nodes_do_together(n, 2, node_meet, 0);
     int fd = peer_join(&other);
     await_joining(n, 4, &other);
@@ -256,16 +259,6 @@ TEST(newcomer, that_differs_is_refused)
 
 /* ---- it does not come to it ---- */
 
-static struct node *join_in_part(struct node *n, int size, struct node *other)
-{
-    init_another(other, size - 1, size, &n[0]);
-    node_start(other, node_join);
-    await_joining(n, size, other);
-    node_finish(other);
-    nodes_check(other, 1, 0, "");
-    return other;
-}
-
 static void check_called_off(struct node *n, int size, struct node *other, int culprit,
                              const char *why)
 {
@@ -282,24 +275,24 @@ TEST(newcomer, that_ends_or_cannot_be_reached_changes_nothing)
 {
     struct node n[3], other;
     form_and_lose_last(n, 3);
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_free(other.rendezvous);
     await_called_off(n, 3, 2);
 
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_connected(n[1].rendezvous, n[1].join_id, "has no links to it: no way");
     check_called_off(n, 3, &other, 2, "could not join: node 1 has no links to it: no way");
 
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     rendezvous_report_lost(other.rendezvous, 2, "could not start: no memory");
     check_called_off(n, 3, &other, 2, "could not start: no memory");
 
     /* whose link ends at a member that has given it up */
-    join_in_part(n, 3, &other);
-    rendezvous_report_lost(other.rendezvous, 1, ENDED);
-    check_called_off(n, 3, &other, 2, "could not join: node 1 " ENDED);
+    join_in_part(n, 3, 2, &other);
+    rendezvous_report_lost(other.rendezvous, 1, NODE_ENDED);
+    check_called_off(n, 3, &other, 2, "could not join: node 1 " NODE_ENDED);
 
     CHECK_EQ(rendezvous_view(n[0].rendezvous), 1);
     come_back(n, 3, 2, 2);
@@ -333,11 +326,11 @@ TEST(newcomer, is_none_by_what_was_said_of_an_earlier_one)
 {
     struct node n[3], other;
     form_and_lose_last(n, 3);
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     uint64_t earlier = n[1].join_id;
     rendezvous_free(other.rendezvous);
     await_called_off(n, 3, 2);
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     CHECK(n[1].join_id != earlier);
     rendezvous_connected(n[1].rendezvous, earlier, "");
     rendezvous_connected(n[1].rendezvous, earlier, "cannot");
@@ -346,9 +339,7 @@ TEST(newcomer, is_none_by_what_was_said_of_an_earlier_one)
     nodes_do_together(n, 3, node_meet, 0);
     CHECK_EQ(rendezvous_view(n[0].rendezvous), 1);
     rendezvous_connected(n[1].rendezvous, n[1].join_id, "");
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
-    say_repaired(n, 2, 2);
-    rendezvous_repaired(other.rendezvous, 2);
+    repair_joining(n, 2, &other, 2);
     n[2] = other;
     nodes_leave(n, 3);
 }
@@ -357,12 +348,11 @@ TEST(newcomer, does_not_become_a_member_when_another_is_lost_meanwhile)
 {
     struct node n[4], other;
     form_and_lose_last(n, 4);
-    join_in_part(n, 4, &other);
-    rendezvous_free(n[2].rendezvous);
-    n[2].rendezvous = NULL;
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, ENDED);
-    say_repaired(n, 2, 2);
-    check_called_off(n, 4, &other, 3, "could not join: node 2 " ENDED);
+    join_in_part(n, 4, 3, &other);
+    node_end(&n[2]);
+    nodes_expect_view(n, 2, 2, 2, NODE_ENDED);
+    nodes_say_repaired(n, 2, 2);
+    check_called_off(n, 4, &other, 3, "could not join: node 2 " NODE_ENDED);
     come_back(n, 4, 3, 3);
     come_back(n, 4, 2, 4);
     let_in(n, 2, 3);
@@ -375,12 +365,12 @@ TEST(newcomer, that_is_lost_while_others_repair_is_lost_as_any_member)
 {
     struct node n[3], other;
     form_and_lose_last(n, 3);
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     connect_all(n, 3, &other);
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
+    nodes_expect_view(n, 2, 2, 2, "has joined");
     rendezvous_free(other.rendezvous);
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 3, 2, ENDED);
-    say_repaired(n, 2, 3);
+    nodes_expect_view(n, 2, 3, 2, NODE_ENDED);
+    nodes_say_repaired(n, 2, 3);
     nodes_do_together(n, 2, node_meet, 0);
     come_back(n, 3, 2, 4);
     let_in(n, 2, 3);
@@ -391,7 +381,7 @@ TEST(newcomer, hears_that_the_others_leave)
 {
     struct node n[3], other;
     form_and_lose_last(n, 3);
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     nodes_start_but(n, 2, -1, node_leave);
     node_expect_loss(&other, 2, "could not join: node ");
     nodes_finish(n, 2);
@@ -415,7 +405,7 @@ TEST(newcomer, is_let_in_alone_when_all_others_are_away)
     node_start(&n[1], node_leave);
     node_leave(&n[2]);
     nodes_check(&n[2], 1, 0, "");
-    for (int rank = 0; rank < 2; rank++) node_finish(&n[rank]);
+    nodes_finish(n, 2);
     nodes_check(n, 2, 0, "");
 }
 
@@ -450,20 +440,18 @@ TEST(newcomer, becomes_a_member_between_collectives)
 {
     struct node n[3], other;
     form_and_lose_last(n, 3);
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     nodes_do_together(n, 3, node_meet_first, 0);
     connect_all(n, 3, &other);
     nodes_do_together(n, 3, node_meet_second, 0); /* a change would repeat them */
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
-    say_repaired(n, 2, 2);
-    rendezvous_repaired(other.rendezvous, 2);
+    repair_joining(n, 2, &other, 2);
     nodes_do_together(n, 3, node_meet, 0); /* all have said so before they come */
     rendezvous_free(other.rendezvous);
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 3, 2, ENDED);
-    say_repaired(n, 2, 3);
+    nodes_expect_view(n, 2, 3, 2, NODE_ENDED);
+    nodes_say_repaired(n, 2, 3);
     nodes_do_together(n, 3, node_meet, 0);
 
-    join_in_part(n, 3, &other);
+    join_in_part(n, 3, 2, &other);
     rendezvous_connected(n[0].rendezvous, n[0].join_id, "");
     rendezvous_connected(other.rendezvous, other.cluster.id, "");
     node_start(&n[1], node_save);
@@ -472,9 +460,7 @@ TEST(newcomer, becomes_a_member_between_collectives)
     node_save(&n[0]);
     node_finish(&n[1]);
     nodes_check(n, 2, 0, "");
-    for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 4, 2, "has joined");
-    say_repaired(n, 2, 4);
-    rendezvous_repaired(other.rendezvous, 4);
+    repair_joining(n, 2, &other, 4);
     nodes_start_but(n, 2, -1, node_leave);
     node_leave(&other);
     nodes_finish(n, 2);
@@ -486,17 +472,17 @@ TEST(newcomer, gives_way_where_all_are_needed_but_one_who_leaves)
 {
     struct node n[4], other;
     form_and_lose_last(n, 4);
-    join_in_part(n, 4, &other);
-    for (int rank = 0; rank < 2; rank++) node_start(&n[rank], node_save);
+    join_in_part(n, 4, 3, &other);
+    nodes_start_but(n, 2, -1, node_save);
     for (int rank = 0; rank < 2; rank++) await_arrival(&n[rank]);
     node_start(&n[2], node_leave_alone);
     node_expect_loss(&other, 3, "could not join: node 2 leaves");
     node_leave(&other);
-    for (int rank = 0; rank < 3; rank++) node_expect_view(&n[rank], 2, 2, "has left");
-    say_repaired(n, 3, 2);
+    nodes_expect_view(n, 3, 2, 2, "has left");
+    nodes_say_repaired(n, 3, 2);
     node_finish(&n[2]);
     CHECK_EQ(n[2].rc, 0);
-    for (int rank = 0; rank < 2; rank++) node_finish(&n[rank]);
+    nodes_finish(n, 2);
     nodes_check(n, 2, 0, "");
     nodes_leave(n, 2);
 }
@@ -527,8 +513,8 @@ TEST(newcomer, that_says_what_it_may_not_is_lost)
             message_put_text(m, "");
             peer_say_message(fd, m);
             peer_hear(fd, MESSAGE_VIEW, data, sizeof data);
-            for (int rank = 0; rank < 2; rank++) node_expect_view(&n[rank], 2, 2, "has joined");
-            say_repaired(n, 2, 2);
+            nodes_expect_view(n, 2, 2, 2, "has joined");
+            nodes_say_repaired(n, 2, 2);
             m = message_new(MESSAGE_REPAIRED);
             message_put_u32(m, 2);
             peer_say_message(fd, m);
@@ -539,9 +525,8 @@ TEST(newcomer, that_says_what_it_may_not_is_lost)
         if (said[i].type == MESSAGE_BARRIER) message_put_word(m, &(struct word){.rc = 0});
         peer_say_message(fd, m);
         if (said[i].is_member) {
-            for (int rank = 0; rank < 2; rank++)
-                node_expect_view(&n[rank], 3, 2, "sent a message that makes no sense");
-            say_repaired(n, 2, 3);
+            nodes_expect_view(n, 2, 3, 2, "sent a message that makes no sense");
+            nodes_say_repaired(n, 2, 3);
         } else {
             await_called_off(n, 3, 2);
         }
@@ -549,24 +534,6 @@ TEST(newcomer, that_says_what_it_may_not_is_lost)
         nodes_do_together(n, 2, node_meet, 0);
         nodes_leave(n, 2);
     }
-}
-
-static void say_start(int fd, const uint32_t *changes, unsigned count)
-{
-    unsigned char proof[SECRET_PROOF_BYTES] = {0};
-    peer_say_message(fd, peer_welcome(proof));
-    struct message *m = message_new(MESSAGE_START);
-    message_put_u64(m, 1);
-    message_put_u32(m, 1);
-    message_put_u32(m, 10000);
-    message_put_u32(m, 3);
-    for (int rank = 0; rank < 3; rank++) {
-        message_put_text(m, "127.0.0.1:9");
-        message_put_u32(m, 1);
-    }
-    message_put_u32(m, count);
-    for (unsigned i = 0; i < 2 * count && i < 16; i++) message_put_u32(m, changes[i]);
-    peer_say_message(fd, m);
 }
 
 /* Rank 0 says what cannot have been: of itself, of a rank that is not there, twice, or all but our
@@ -595,7 +562,7 @@ TEST(newcomer, history_that_cannot_be_is_no_message_of_rank_0)
         node_init(&n, 1, 3, nodes_address());
         n.config.node.survives = !cases[i].does_not_survive;
         struct impostor rank_0 = impostor_meet(&n);
-        say_start(rank_0.fd, cases[i].change, cases[i].count);
+        impostor_let_in(&rank_0, cases[i].change, cases[i].count);
         node_finish(&n);
         if (cases[i].is_right) {
             nodes_check(&n, 1, 0, "");

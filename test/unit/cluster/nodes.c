@@ -108,8 +108,7 @@ void *node_save(void *argument)
 static void *leave(struct node *n, bool alone)
 {
     note_result(n, rendezvous_leave(n->rendezvous, alone));
-    rendezvous_free(n->rendezvous);
-    n->rendezvous = NULL;
+    node_end(n);
     return NULL;
 }
 
@@ -230,6 +229,24 @@ void node_expect_view(struct node *n, unsigned view, unsigned gone, const char *
     pthread_mutex_unlock(&mutex);
 }
 
+void nodes_expect_view(struct node *n, int size, unsigned view, unsigned gone, const char *reason)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) node_expect_view(&n[rank], view, gone, reason);
+}
+
+void nodes_say_repaired(struct node *n, int size, uint32_t view)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (n[rank].rendezvous) rendezvous_repaired(n[rank].rendezvous, view);
+}
+
+void node_end(struct node *n)
+{
+    rendezvous_free(n->rendezvous);
+    n->rendezvous = NULL;
+}
+
 void node_await_news(struct node *n, unsigned times)
 {
     pthread_mutex_lock(&mutex);
@@ -241,7 +258,7 @@ uint64_t node_expect_joining(struct node *n, unsigned rank, const char *address)
 {
     pthread_mutex_lock(&mutex);
     while (n->losses == 0 &&
-           (n->join_id == 0 || n->joins != rank || strcmp(n->join_address, address)))
+           (n->join_id == 0 || n->joins != rank || strcmp(n->join_address, address) != 0))
         pthread_cond_wait(&loss, &mutex);
     CHECK_EQ(n->losses, 0);
     uint64_t id = n->join_id;

@@ -89,6 +89,12 @@ void nodes_form_surviving(struct node *, int size);
 void node_await_news(struct node *, unsigned times);
 /* Until it has come to that view, in which `gone` was lost. */
 void node_expect_view(struct node *, unsigned view, unsigned gone, const char *reason);
+/* The same for those of them that are in the cluster. */
+void nodes_expect_view(struct node *, int size, unsigned view, unsigned gone, const char *reason);
+void nodes_say_repaired(struct node *, int size, uint32_t view);
+/* It ends without a word: NODE_ENDED is what the others hear of it. */
+void node_end(struct node *);
+#define NODE_ENDED "closed the connection"
 /* Until it is told that a node of that rank and address wants to join; "": not after all. Returns the
  * id. */
 uint64_t node_expect_joining(struct node *, unsigned rank, const char *address);

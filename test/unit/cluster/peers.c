@@ -101,6 +101,24 @@ struct impostor impostor_meet(struct node *n)
     return i;
 }
 
+void impostor_let_in(const struct impostor *i, const uint32_t *changes, unsigned count)
+{
+    static const unsigned char no_proof[SECRET_PROOF_BYTES];
+    peer_say_message(i->fd, peer_welcome(no_proof));
+    struct message *m = message_new(MESSAGE_START);
+    message_put_u64(m, 1);
+    message_put_u32(m, 1);
+    message_put_u32(m, 10000);
+    message_put_u32(m, 3);
+    for (int rank = 0; rank < 3; rank++) {
+        message_put_text(m, "127.0.0.1:9");
+        message_put_u32(m, 1);
+    }
+    message_put_u32(m, count);
+    for (unsigned k = 0; k < 2 * count && k < 16; k++) message_put_u32(m, changes[k]);
+    peer_say_message(i->fd, m);
+}
+
 void impostor_meet_again(struct impostor *i)
 {
     struct pollfd p = {.fd = i->listener, .events = POLLIN};

@@ -39,6 +39,9 @@ struct impostor {
 
 /* Listens at the node's address, starts it joining, and has its connection on return. */
 struct impostor impostor_meet(struct node *);
+/* As rank 0 of three it lets in who has said hello: so many changes, of the members, two numbers each,
+ * have been. */
+void impostor_let_in(const struct impostor *, const uint32_t *changes, unsigned count);
 /* The same node once more, which must come. */
 void impostor_meet_again(struct impostor *);
 void impostor_close(const struct impostor *);

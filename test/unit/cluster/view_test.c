@@ -7,26 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define ENDED "closed the connection"
-
-static void say_repaired(struct node *n, int size, int but, uint32_t view)
-{
-    for (int rank = 0; rank < size; rank++)
-        if (rank != but && n[rank].rendezvous) rendezvous_repaired(n[rank].rendezvous, view);
-}
-
-static void lose(struct node *n)
-{
-    rendezvous_free(n->rendezvous);
-    n->rendezvous = NULL;
-}
-
-static void expect_views(struct node *n, int size, unsigned view, unsigned gone)
-{
-    for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) node_expect_view(&n[rank], view, gone, ENDED);
-}
-
 static void expect_losses(struct node *n, int size, int lost, const char *reason)
 {
     for (int rank = 0; rank < size; rank++)
@@ -42,21 +22,21 @@ TEST(view, members_meet_and_leave_without_those_that_were_lost_one_after_the_oth
     struct node n[4];
     nodes_form_surviving(n, 4);
     nodes_meet(n, 4);
-    lose(&n[3]);
-    expect_views(n, 4, 1, 3);
+    node_end(&n[3]);
+    nodes_expect_view(n, 4, 1, 3, NODE_ENDED);
     for (int rank = 0; rank < 3; rank++) {
         CHECK_EQ(rendezvous_view(n[rank].rendezvous), 1);
         CHECK(rendezvous_has_lost(n[rank].rendezvous, 3));
         CHECK(!rendezvous_has_lost(n[rank].rendezvous, 1));
-        CHECK(rendezvous_report_lost(n[rank].rendezvous, 3, ENDED));
+        CHECK(rendezvous_report_lost(n[rank].rendezvous, 3, NODE_ENDED));
     }
     nodes_do_together(n, 4, node_meet, 0);
-    say_repaired(n, 4, -1, 1);
+    nodes_say_repaired(n, 4, 1);
     nodes_do_together(n, 4, node_meet, 0); /* all have said so before they came */
-    lose(&n[1]);
-    expect_views(n, 4, 2, 1);
+    node_end(&n[1]);
+    nodes_expect_view(n, 4, 2, 1, NODE_ENDED);
     nodes_do_together(n, 4, node_meet, 0);
-    say_repaired(n, 4, -1, 2);
+    nodes_say_repaired(n, 4, 2);
     nodes_do_together(n, 4, node_leave, 0);
     nodes_check_unharmed(n, 4);
 }
@@ -69,10 +49,9 @@ TEST(view, failure_is_reported_after_another_one_was_survived)
     nodes_meet(n, 4);
     for (unsigned lost = 3; lost > 1; lost--) {
         rendezvous_report_lost(n[1].rendezvous, (int)lost, "went mad");
-        for (int rank = 0; rank < (int)lost; rank++)
-            node_expect_view(&n[rank], 4 - lost, lost, "went mad");
+        nodes_expect_view(n, (int)lost, 4 - lost, lost, "went mad");
         node_expect_loss(&n[lost], (int)lost, "went mad"); /* it may live */
-        say_repaired(n, (int)lost, -1, 4 - lost);
+        nodes_say_repaired(n, (int)lost, 4 - lost);
         node_leave(&n[lost]);
         nodes_check(&n[lost], 1, -ECONNRESET, "went mad");
         nodes_do_together(n, (int)lost, node_meet, 0);
@@ -83,12 +62,6 @@ TEST(view, failure_is_reported_after_another_one_was_survived)
 
 /* ---- one leaves, and the others go on ---- */
 
-static void expect_leave(struct node *n, int size, unsigned view, unsigned leaver)
-{
-    for (int rank = 0; rank < size; rank++)
-        if (n[rank].rendezvous) node_expect_view(&n[rank], view, leaver, "has left");
-}
-
 /* It counts as arrived from the beginning; and is there until all are through. The next one waits. */
 TEST(view, members_leave_one_after_the_other_while_the_others_meet)
 {
@@ -97,13 +70,13 @@ TEST(view, members_leave_one_after_the_other_while_the_others_meet)
     nodes_meet(n, 4);
     rendezvous_absent(n[2].rendezvous);
     node_start(&n[2], node_leave_alone);
-    expect_leave(n, 4, 1, 2);
+    nodes_expect_view(n, 4, 1, 2, "has left");
     node_start(&n[1], node_leave_alone);
     for (int rank = 0; rank < 4; rank += 3) node_start(&n[rank], node_meet);
     for (int rank = 0; rank < 4; rank += 3) node_finish(&n[rank]);
     nodes_check(&n[3], 1, 0, "");
     CHECK(!rendezvous_has_lost(n[0].rendezvous, 2));
-    say_repaired(n, 4, 3, 1);
+    nodes_say_repaired(n, 3, 1);
     sleep_s(0.005); /* for a mistake to show */
     CHECK(n[2].rendezvous != NULL);
     CHECK_EQ(rendezvous_view(n[0].rendezvous), 1);
@@ -111,9 +84,9 @@ TEST(view, members_leave_one_after_the_other_while_the_others_meet)
     node_finish(&n[2]);
     CHECK_EQ(n[2].rc, 0);
     CHECK(rendezvous_has_lost(n[3].rendezvous, 2));
-    expect_leave(n, 2, 2, 1);
+    nodes_expect_view(n, 2, 2, 1, "has left");
     node_expect_view(&n[3], 2, 1, "has left");
-    say_repaired(n, 4, -1, 2);
+    nodes_say_repaired(n, 4, 2);
     node_finish(&n[1]);
     CHECK_EQ(n[1].rc, 0);
     node_start(&n[3], node_leave);
@@ -130,7 +103,7 @@ TEST(view, member_that_is_lost_while_it_leaves_is_lost_to_the_others)
     nodes_meet(n, 3);
     rendezvous_absent(n[2].rendezvous);
     node_start(&n[2], node_leave_alone);
-    expect_leave(n, 3, 1, 2);
+    nodes_expect_view(n, 3, 1, 2, "has left");
     rendezvous_repaired(n[0].rendezvous, 1);
     rendezvous_report_lost(n[1].rendezvous, 2, "went mad");
     for (int rank = 0; rank < 2; rank++) {
@@ -151,18 +124,18 @@ TEST(view, loss_of_another_overtakes_the_repair_of_the_first)
     struct node n[4];
     nodes_form_surviving(n, 4);
     nodes_meet(n, 4);
-    lose(&n[3]);
-    expect_views(n, 4, 1, 3);
-    say_repaired(n, 4, 1, 1);
+    node_end(&n[3]);
+    nodes_expect_view(n, 4, 1, 3, NODE_ENDED);
+    for (int rank = 0; rank < 3; rank += 2) rendezvous_repaired(n[rank].rendezvous, 1);
     nodes_do_together(n, 4, node_meet, 0);
-    lose(&n[2]);
-    expect_views(n, 4, 2, 2);
+    node_end(&n[2]);
+    nodes_expect_view(n, 4, 2, 2, NODE_ENDED);
     rendezvous_repaired(n[1].rendezvous, 1); /* said before it has heard of the second */
     rendezvous_repaired(n[1].rendezvous, 2);
     nodes_do_together(n, 4, node_meet, 0);
-    lose(&n[1]);
-    expect_views(n, 4, 3, 1);
-    say_repaired(n, 4, -1, 3);
+    node_end(&n[1]);
+    nodes_expect_view(n, 4, 3, 1, NODE_ENDED);
+    nodes_say_repaired(n, 4, 3);
     nodes_do_together(n, 4, node_leave, 0);
     nodes_check_unharmed(n, 4);
 }
@@ -175,16 +148,16 @@ TEST(view, member_that_leaves_is_lost_with_another_one)
     nodes_meet(n, 4);
     rendezvous_absent(n[2].rendezvous);
     node_start(&n[2], node_leave_alone);
-    expect_leave(n, 4, 1, 2);
+    nodes_expect_view(n, 4, 1, 2, "has left");
     rendezvous_repaired(n[1].rendezvous, 1);
-    lose(&n[3]);
+    node_end(&n[3]);
     for (int rank = 0; rank < 2; rank++) {
         node_await_news(&n[rank], 3);
-        node_expect_view(&n[rank], 2, 3, ENDED);
+        node_expect_view(&n[rank], 2, 3, NODE_ENDED);
     }
     node_finish(&n[2]);
-    nodes_check(&n[2], 1, -ECONNRESET, "was about to leave when node 3 " ENDED);
-    say_repaired(n, 2, -1, 2);
+    nodes_check(&n[2], 1, -ECONNRESET, "was about to leave when node 3 " NODE_ENDED);
+    nodes_say_repaired(n, 2, 2);
     nodes_meet(n, 2);
     nodes_leave(n, 2);
 }
@@ -195,8 +168,8 @@ TEST(view, loss_before_the_first_barrier_ends_all)
 {
     struct node n[3];
     nodes_form_surviving(n, 3);
-    lose(&n[2]);
-    expect_losses(n, 3, 2, ENDED ", before all nodes had opened");
+    node_end(&n[2]);
+    expect_losses(n, 3, 2, NODE_ENDED ", before all nodes had opened");
 }
 
 TEST(view, loss_of_rank_0_ends_all)
@@ -204,8 +177,8 @@ TEST(view, loss_of_rank_0_ends_all)
     struct node n[3];
     nodes_form_surviving(n, 3);
     nodes_meet(n, 3);
-    lose(&n[0]);
-    expect_losses(n, 3, 0, ENDED);
+    node_end(&n[0]);
+    expect_losses(n, 3, 0, NODE_ENDED);
 }
 
 TEST(view, loss_while_another_closes_ends_all)
@@ -218,10 +191,10 @@ TEST(view, loss_while_another_closes_ends_all)
     node_meet(&n[2]); /* which counts node 1 as arrived */
     nodes_check(&n[2], 1, 0, "");
     node_finish(&n[0]);
-    lose(&n[2]);
+    node_end(&n[2]);
     node_finish(&n[1]);
     nodes_check(&n[1], 1, -ECONNRESET, "node 2 ");
-    node_expect_loss(&n[0], 2, ENDED ", after others had begun to close");
+    node_expect_loss(&n[0], 2, NODE_ENDED ", after others had begun to close");
     node_leave(&n[0]);
 }
 
@@ -243,9 +216,9 @@ TEST(view, meeting_of_all_may_succeed_later_without_one_that_is_absent_and_then_
     nodes_do(n, 2, node_save);
     nodes_check(n, 2, -EAGAIN, "node 2 takes no part in locus_checkpoint: all of its workers");
     node_start(&n[2], node_leave_alone);
-    expect_leave(n, 3, 1, 2);
+    nodes_expect_view(n, 3, 1, 2, "has left");
     nodes_start_but(n, 2, -1, node_save);
-    say_repaired(n, 3, -1, 1);
+    nodes_say_repaired(n, 3, 1);
     node_finish(&n[2]);
     nodes_finish(n, 2);
     nodes_check(n, 2, 0, "");
@@ -304,10 +277,10 @@ TEST(view, sum_has_what_a_lost_member_said_only_if_that_was_released)
     nodes_check(n, 2, 0, "103");
     peer_arrives(fd, "sum", 0, &more);
     close(fd);
-    expect_views(n, 2, 1, 2);
+    nodes_expect_view(n, 2, 1, 2, NODE_ENDED);
     nodes_do(n, 2, sum_ranks);
     nodes_check(n, 2, 0, "3");
-    say_repaired(n, 2, -1, 1);
+    nodes_say_repaired(n, 2, 1);
     nodes_leave(n, 2);
 }
 
@@ -318,9 +291,9 @@ TEST(view, barrier_may_be_another_after_the_only_one_who_waited_there_is_lost)
     int fd = form_with_peer(n, 3);
     peer_arrives(fd, "another", MESSAGE_NEEDS_ALL, &(struct word){.rc = -EIO});
     close(fd);
-    expect_views(n, 2, 1, 2);
+    nodes_expect_view(n, 2, 1, 2, NODE_ENDED);
     nodes_meet(n, 2);
-    say_repaired(n, 2, -1, 1);
+    nodes_say_repaired(n, 2, 1);
     nodes_leave(n, 2);
 }
 
@@ -351,8 +324,8 @@ TEST(view, two_barriers_repeat_if_a_member_is_lost_between_them)
     peer_is_released(fd);
     node_start(&n[2], come_back);
     close(fd);
-    expect_views(n, 3, 1, 3);
-    say_repaired(n, 3, -1, 1);
+    nodes_expect_view(n, 3, 1, 3, NODE_ENDED);
+    nodes_say_repaired(n, 3, 1);
     check_all(n, 2, node_meet_second, MEETING_REPEATS);
     sleep_s(0.005); /* for a mistake to show */
     CHECK_EQ(__atomic_load_n(&is_back, __ATOMIC_SEQ_CST), 0);
@@ -376,10 +349,10 @@ TEST(view, member_that_says_nonsense_of_its_repair_is_lost)
         unsigned view = 1;
         if (said > 0) {
             unsigned char data[TEXT_BYTES];
-            lose(&n[2]);
-            expect_views(n, 2, 1, 2);
+            node_end(&n[2]);
+            nodes_expect_view(n, 2, 1, 2, NODE_ENDED);
             peer_hear(fd, MESSAGE_VIEW, data, sizeof data);
-            say_repaired(n, 2, -1, 1);
+            nodes_say_repaired(n, 2, 1);
             nodes_start_but(n, 2, -1, node_meet); /* rank 0 has heard that then */
             peer_arrives(fd, "barrier", 0, &(struct word){.rc = 0});
             nodes_finish(n, 2);
@@ -392,9 +365,8 @@ TEST(view, member_that_says_nonsense_of_its_repair_is_lost)
             peer_say_message(fd, m);
         }
         int left = said ? 2 : 3;
-        for (int rank = 0; rank < left; rank++)
-            node_expect_view(&n[rank], view, 3, "sent a message that makes no sense");
-        say_repaired(n, left, -1, view);
+        nodes_expect_view(n, left, view, 3, "sent a message that makes no sense");
+        nodes_say_repaired(n, left, view);
         close(fd);
         nodes_start_but(n, left, -1, node_leave);
         nodes_finish(n, left);
@@ -411,23 +383,6 @@ static void say_view(int fd, unsigned number, unsigned lost)
     peer_say_message(fd, m);
 }
 
-static void say_start(int fd)
-{
-    unsigned char proof[SECRET_PROOF_BYTES] = {0};
-    peer_say_message(fd, peer_welcome(proof));
-    struct message *m = message_new(MESSAGE_START);
-    message_put_u64(m, 1);
-    message_put_u32(m, 1);
-    message_put_u32(m, 10000);
-    message_put_u32(m, 3);
-    for (int rank = 0; rank < 3; rank++) {
-        message_put_text(m, "127.0.0.1:9");
-        message_put_u32(m, 1);
-    }
-    message_put_u32(m, 0); /* changes */
-    peer_say_message(fd, m);
-}
-
 /* Rank 0 says what it cannot: a number that is not the next one, a rank that is not there, that was
  * lost before, this node's or its own; or all of it to one that does not survive anything. */
 TEST(view, view_that_cannot_be_is_no_message_of_rank_0)
@@ -439,7 +394,7 @@ TEST(view, view_that_cannot_be_is_no_message_of_rank_0)
         node_init(&n, 1, 3, nodes_address());
         n.config.node.survives = i != ENDS;
         struct impostor rank_0 = impostor_meet(&n);
-        say_start(rank_0.fd);
+        impostor_let_in(&rank_0, NULL, 0);
         node_finish(&n);
         nodes_check(&n, 1, 0, "");
         if (i == AGAIN) {

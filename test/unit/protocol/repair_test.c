@@ -121,25 +121,6 @@ TEST(repair, who_is_lost_while_it_leaves_is_a_loss)
 
 /* ---- rows ---- */
 
-TEST(repair, row_that_left_the_lost_node_is_found_by_way_of_the_heir)
-{
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
-    locus_key key = world_key(w, 1);
-    world_run(w, 1, REQUEST_SET, key, 7);
-    world_run(w, 2, REQUEST_LOCALIZE, key, 0);
-    world_run(w, 3, REQUEST_PULL, key, 0); /* it has a hint of the time before */
-    lose(w, 1, 1);
-    CHECK_EQ(world_owner(w, key), 2);
-    CHECK_EQ(world_known(w, 2, key).term,
-             home_of(w, key) == 2 ? 1 : UINT64_C(1) << LOSS_TERM_SHIFT);
-    for (unsigned n = 0; n < 4; n++)
-        if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
-    CHECK_EQ(asked_again(w), 0);
-    CHECK_EQ(world_run(w, 0, REQUEST_LOCALIZE, key, 0), 0);
-    CHECK_EQ(world_owner(w, key), 0);
-    CHECK_EQ(world_run(w, 3, REQUEST_PULL, key, 0), 7);
-}
-
 /* Nothing has been saved yet. */
 TEST(repair, row_that_only_the_lost_node_had_is_what_who_gave_it_kept_or_zeros)
 {
@@ -280,89 +261,6 @@ TEST(repair, push_that_its_replica_lacks_is_done)
     CHECK(world_is_replica(w, 0, key) && push.request.busy);
     lose(w, 1, 1);
     CHECK(!push.request.busy);
-}
-
-/* ---- what was under way ---- */
-
-TEST(repair, requests_that_went_down_with_the_node_are_asked_again)
-{
-    static struct call pull, push, localize;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
-    locus_key key = world_key(w, 1);
-    world_ask(w, &push, 0, 0, REQUEST_PUSH, key, 5);
-    world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
-    world_ask(w, &pull, 2, 1, REQUEST_PULL, key, 0); /* it waits for the row */
-    world_travel(w, "21");
-    CHECK(!world_known(w, 1, key).is_here); /* the row is on its way, and gone */
-    lose(w, 1, 1);
-    CHECK(!pull.request.busy && !push.request.busy && !localize.request.busy);
-    CHECK_EQ(asked_again(w), 2);
-    CHECK_EQ(world_owner(w, key), 2);
-    CHECK_EQ(world_value(w, 2, key), 5);
-}
-
-/* The lost node gave a row away; its news came, the row did not. */
-TEST(repair, news_of_a_row_that_never_arrived_leads_nobody_astray)
-{
-    static struct call localize, pull;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
-    locus_key key = world_key(w, 0);
-    world_run(w, 1, REQUEST_SET, key, 7);
-    world_run(w, 1, REQUEST_LOCALIZE, key, 0);
-    world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
-    world_travel(w, "2010"); /* to the home, to the owner; the news to the home */
-    CHECK_EQ(world_known(w, 0, key).owner, 2);
-    world_ask(w, &pull, 0, 0, REQUEST_PULL, key, 0);
-    world_travel(w, "02");
-    CHECK(w->node[2].shard.parked_bytes > 0);
-    lose(w, 1, 1);
-    CHECK(!pull.request.busy && !localize.request.busy);
-    CHECK_EQ(world_pulled(&pull), 7);
-    CHECK_EQ(world_owner(w, key), 2); /* it was asked for again */
-    CHECK_EQ(from_saves(w), 1);
-}
-
-/* What one that lives has is not asked twice, whichever way it came. */
-TEST(repair, request_that_is_parked_at_a_node_that_lives_is_done_once)
-{
-    static struct call push;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
-    locus_key key = world_key(w, 1);
-    world_run(w, 2, REQUEST_LOCALIZE, key, 0);
-    world_ask(w, &push, 0, 0, REQUEST_PUSH, key, 5);
-    world_travel(w, "01"); /* on to node 2 */
-    begin(w, 2, 1, 1);
-    world_travel(w, "12");
-    CHECK(w->node[2].shard.parked_bytes > 0);
-    CHECK_EQ(world_value(w, 2, key), 0);
-    world_lose(w, 1);
-    begin(w, 0, 1, 1);
-    finish(w);
-    CHECK(!push.request.busy);
-    CHECK_EQ(asked_again(w), 0);
-    CHECK_EQ(world_value(w, 2, key), 5);
-}
-
-/* A row that its giver sent before it knew of the loss, to one who did. */
-TEST(repair, row_on_its_way_between_others_is_claimed_when_it_comes)
-{
-    static struct call localize;
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
-    locus_key key = world_key(w, 1);
-    world_run(w, 0, REQUEST_SET, key, 7);
-    world_run(w, 0, REQUEST_LOCALIZE, key, 0);
-    world_run(w, 2, REQUEST_PULL, key, 0);
-    world_ask(w, &localize, 2, 0, REQUEST_LOCALIZE, key, 0);
-    world_travel(w, "20");
-    world_change(w, CHANGE_LOST, 1);
-    world_hear(w, 2);
-    world_travel(w, "02");
-    CHECK(world_known(w, 2, key).is_here);
-    CHECK(world_known(w, 2, key).term >= UINT64_C(1) << LOSS_TERM_SHIFT || home_of(w, key) == 2);
-    all_hear(w);
-    CHECK_EQ(world_owner(w, key), 2);
-    for (unsigned n = 0; n < 4; n++)
-        if (n != 1) CHECK_EQ(world_run(w, n, REQUEST_PULL, key, 0), 7);
 }
 
 TEST(repair, rows_of_one_home_are_claimed_together)
