@@ -176,7 +176,7 @@ struct locus_config {
     /* A number made from whatever else must be equal on all nodes, such as the data and the
      * program's options: a node whose number differs from rank 0's is refused */
     uint64_t fingerprint;
-    /* 1: a node but rank 0 may be lost, one at a time, and the others go on (struct locus_losses).
+    /* 1: any node but rank 0 may be lost, and the others go on (struct locus_losses).
      * Equal on all nodes; 0: LOCUS_SURVIVES, else 0. Not with LOCUS_STATIC, LOCUS_FULL_REPLICATION */
     unsigned survives;
 };
@@ -217,7 +217,8 @@ LOCUS_API int locus_close(locus *);
  * leave. If the others close, or have lost, left and joined too often, it closes with them. In a
  * cluster of one as locus_close().
  *   -EBUSY       workers are open; -EINVAL: rank 0, or without `survives` (nothing changes)
- *   -ECONNRESET  a node was lost meanwhile, which ends the job; or this one (the node is closed) */
+ *   -ECONNRESET  this node is lost, as it is where another one is lost meanwhile: the job of the others
+ *                goes on, unless that one is rank 0 (the node is closed) */
 LOCUS_API int locus_leave(locus *);
 
 /* What a node knows of itself, its tables and its rows. */

@@ -362,9 +362,11 @@ int checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct prog
         checkpoints_wait(c, m, "going on from a checkpoint", true);
         return -EAGAIN;
     }
-    c->waits_s = 0;
     take_note(c, m, &r, p);
-    if (m->place == 0) report_resumed(c, p, r.time);
+    if (m->place == 0) {
+        c->waits_s = 0;
+        report_resumed(c, p, r.time);
+    }
     pool_meet(m);
     return 1;
 }
@@ -420,7 +422,7 @@ void checkpoints_leave_out(struct checkpoints *c, const struct pool_member *m)
 {
     if (m->place != 0 || c->has_told_within) return;
     c->has_told_within = true;
-    fprintf(stderr, "%s: checkpoints within the epoch are left out: %s\n", fail_program(),
+    fprintf(stderr, "%s: a checkpoint within the epoch is left out: %s\n", fail_program(),
             locus_error());
 }
 

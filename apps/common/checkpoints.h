@@ -98,7 +98,7 @@ void checkpoints_begin(struct checkpoints *, const struct pool_member *, const s
 double checkpoints_is_due(const struct checkpoints *, const struct pool_member *,
                           const struct progress *);
 /* Behind pool_sum(): all have quiesced. False: not now, since a node has come that has not met the
- * others (pool_let_in()). */
+ * others (pool_let_in()), or one is about to leave. */
 bool checkpoints_write(struct checkpoints *, struct pool_member *, const struct progress *);
 /* Then: within an epoch there is none, and the first worker says so once. Else all meet, and try again;
  * is there still time, by the first worker? Unless it must be, others go on without after 10 s. The

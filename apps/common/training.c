@@ -464,6 +464,7 @@ static void finish_epoch(struct training_worker *w, struct due *due)
     bool evaluates = due->is_good && !due->is_judged && !is_patience_over(w) && is_due;
     if (evaluates && t->kept) evaluate_surely(w, is_last);
     due->is_judged = t->kept;
+    is_last |= is_patience_over(w);
     while (due->checkpoint && !write_checkpoint(w)) {
         due->checkpoint =
             checkpoints_wait(&t->checkpoints, w->member, "writing a checkpoint", is_last);

@@ -20,7 +20,6 @@ struct node {
     bool is_asked;           /* to end */
     int status;              /* how it ended; 0 before */
     bool is_lost;            /* it has failed, and the others go on */
-    bool is_again;           /* it alone was started again: it may come when all is over */
     double began_s, again_s; /* when it was started; when it will be once more, 0: never */
     struct output out, err;
 };

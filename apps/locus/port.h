@@ -24,8 +24,8 @@ struct port {
 
 /* `number` 0: any. 0, or STATUS_FAILED with a sentence. */
 int port_hold(struct port *, unsigned number);
-/* 1: all nodes have joined there, or it is no rendezvous that one could ask; 0: not yet all; -1: nobody
- * answers. */
+/* 1: all nodes have joined there, or it cannot be asked: rank 0 has no secret, or speaks another
+ * version, or it is no rendezvous; 0: not yet all; -1: nobody answers. */
 int port_has_formed(const struct port *, unsigned nodes);
 void port_release(struct port *);
 

@@ -66,7 +66,7 @@ struct run {
     double kill_s;                              /* when to kill keepers */
     double over_s;                              /* when all should have ended; 0: not known */
     double ask_s; /* when to ask whether all had joined before one was lost; 0: never */
-    unsigned kills, looks, overs;
+    unsigned kills, looks;
 };
 
 /* ---- preparing ---- */
@@ -306,7 +306,7 @@ static void go_on(struct run *r)
         struct node *n = &r->node[i];
         if (n->status == 0 || n->is_lost) continue;
         n->is_lost = true;
-        describe_end(n, n->status, "; the others go on");
+        describe_end(n, n->status, r->living > 0 ? "; the others go on" : "");
         plan_restart(r, n);
         if (n->again_s == 0) r->ask_s = clock_s();
     }
@@ -418,7 +418,6 @@ static void start_again(struct run *r, struct node *n)
     show_rest(n);
     node_fini(n);
     clear_node(r, n->rank);
-    n->is_again = true;
     set_variables(r);
     n->status = start_node(r, n);
     if (n->pid) r->living++;
@@ -431,25 +430,17 @@ static void heed_restarts(struct run *r)
         if (r->node[i].again_s > 0 && clock_s() >= r->node[i].again_s) start_again(r, &r->node[i]);
 }
 
-/* One that is stopped was lost to the others, which have ended without it. One that was started again
- * joins nobody any more: if it had joined, it would have ended with the others. */
+/* One that is stopped was lost to the others, which have ended without it. All else may have work of
+ * its own: one that was started again too late to join gives up by itself. */
 static void heed_over(struct run *r)
 {
-    unsigned again = 0;
     if (r->over_s == 0 || clock_s() < r->over_s || r->is_ending) return;
-    for (unsigned i = 1; i < r->nodes; i++) again += r->node[i].pid && r->node[i].is_again;
-    bool is_late = again == r->living;
-    r->over_s = again > 0 && !is_late ? clock_s() + OVER_S : 0;
-    r->overs++;
+    r->over_s = 0;
     for (unsigned i = 1, told = 0; i < r->nodes; i++) {
         if (r->node[i].pid && told++ == 0)
-            say("node 0 ended %.0f s ago; node %u%s on%s", OVER_S * r->overs, i,
-                r->living > 1 ? " and others run" : " runs",
-                is_late ? ", started again too late to join" : "");
-        if (is_late)
-            node_end(&r->node[i]);
-        else
-            node_end_stopped(&r->node[i]);
+            say("node 0 ended %.0f s ago; node %u%s on", OVER_S, i,
+                r->living > 1 ? " and others run" : " runs");
+        node_end_stopped(&r->node[i]);
     }
 }
 
@@ -588,7 +579,7 @@ static int restart(struct run *r)
     }
     r->failed = NULL;
     r->is_ending = false;
-    r->kills = r->looks = r->overs = 0;
+    r->kills = r->looks = 0;
     r->kill_s = r->over_s = r->ask_s = 0;
     if (!pause_before_restart(r)) return r->status;
     int rc = make_secret(r); /* nobody of the run before joins */

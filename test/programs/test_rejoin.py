@@ -172,7 +172,7 @@ class Outsiders(Nodes):
         why = "node 2 takes no part in locus_checkpoint: it has joined this job"
         job.await_text(f"locus-kge: writing a checkpoint is left out: {why}", stream="err")
         job.await_text("\nepoch ", job.out.count("\nepoch ") + 3)
-        self.assertEqual(job.err.count(f"locus-kge: checkpoints within the epoch are left out: {why}"), 1)
+        self.assertEqual(job.err.count(f"locus-kge: a checkpoint within the epoch is left out: {why}"), 1)
         self.lose(job, "python3", 2)
         job.await_text("nodes     3 of 3 divide all after epoch ")
         job.await_text("checkpoint after epoch ", job.out.count("checkpoint after epoch ") + 1)
