@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { STRAYS_SWEEPS = 2 }; /* until they are dropped */
+
 /* ---- saves of others ---- */
 
 static void drop(struct shard *s, struct row_ref ref)
@@ -313,20 +315,23 @@ const char *saves_heard(struct shard *s, const struct arrival *a)
 
 /* ---- a node was lost ---- */
 
-/* The lost node may have given it on, and will not say that it is saved. */
+/* The lost node may have given it on, and will not say that it is saved. The home may be lost, too. */
 static void hand_over(struct shard *s, const struct given *g)
 {
     struct row_ref ref = shard_row_ref(s, g->index);
     unsigned home = loss_home(s, ref);
     if (row_ref_home(ref) == s->rank) forget(s, s->losses->change.node, g);
     if (!is_kept(s, g) || home == s->rank) return;
+    once_tell(s, home);
     float *values =
         say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
     if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);
-    drop(s, ref);
+    s->saves->of[ref.index].is_stray = true;
+    s->saves->strays = STRAYS_SWEEPS;
 }
 
-/* A home is lost, and the next one may have no save yet, because a node has joined. */
+/* A home is lost, and the next one may have no save yet: that one was to get it from us, or a node has
+ * joined. */
 static void give_strays(struct shard *s)
 {
     for (uint64_t index = 0; index < s->records.keys; index++) {
@@ -349,7 +354,8 @@ void saves_repair(struct shard *s)
 {
     struct saves *v = s->saves;
     struct saves_peer *p = &v->peer[s->losses->change.node]; /* who joins has none of it */
-    bool is_lost = !loss_is_leave(s->losses); /* else it answers, and saves what it has */
+    bool is_lost = !loss_is_leave(s->losses), /* else it answers, and saves what it has */
+        has_strays = v->strays > 0;
     while (is_lost && p->first < p->count) hand_over(s, &p->given[p->first++]);
     if (!loss_is_join(s->losses))
         __atomic_store_n(&v->age.lost_ns, is_lost ? p->age_ns : 0, __ATOMIC_RELAXED);
@@ -357,8 +363,8 @@ void saves_repair(struct shard *s)
     if (is_lost) forget_peer(p);
     v->covers = 0;
     if (loss_is_join(s->losses))
-        v->strays = 2;
-    else if (v->strays)
+        v->strays = STRAYS_SWEEPS;
+    else if (has_strays)
         give_strays(s);
     v->is_sweeping = false; /* others gave up what they keep only behind a sweep that ended */
     for (uint64_t i; (i = bitset_lowest(&v->taken)) != BITSET_NONE;) {

@@ -218,13 +218,12 @@ static void lost(unsigned node)
     for (locus_key key = 0; key < invariants_world.script->keys; key++) {
         struct traffic t = {0};
         struct row_ref ref = row_ref_at(node, key);
-        directory_word w = directory_load(row_ref_word(ref));
-        bool had_it = row_ref_is_here(ref, w) && row_word_is_written(ref, w);
+        bool had_it = row_ref_is_here(ref, directory_load(row_ref_word(ref)));
         int owner = key_owner(key);
         key_look_at_links(key, &t);
         if (invariants_world.key[key].is_left) journal_lose_row(key); /* some know all its rows */
         invariants_world.key[key].is_left = false;
-        if (is_nested() && saves_row(platform_shard(node, shard_of(key)), row_ref_at(node, key)))
+        if (is_nested() && saves_row(platform_shard(node, shard_of(key)), ref))
             terms_forget_saves(key);
         if ((owner >= 0) + t.rows == 0 && (had_it || !key_is_given_up(key))) terms_lose_row(key);
     }

@@ -30,9 +30,10 @@ struct key_history {
     uint64_t term; /* of the ownership that was given away last */
     /* The row was lost with a node, and nobody has repaired that; somebody has another one */
     bool is_lost, has_begun;
-    bool is_left;              /* and nothing is lost: the node has left */
-    uint32_t lost_by;          /* the change since which it is */
-    unsigned terms[VIEWS_MAX]; /* known of each view */
+    bool is_left;                 /* and nothing is lost: the node has left */
+    uint32_t lost_by;             /* the change since which it is */
+    unsigned terms[VIEWS_MAX];    /* known of each view */
+    uint32_t was_home[VIEWS_MAX]; /* of each: the home to which hints are, as bits of nodes */
     /* Replicas that were offered in each for a lost row, 0: not that of this node. */
     struct {
         uint64_t term, version;

@@ -517,9 +517,9 @@ static void close_worker(struct worker *w)
     if (rc == 0) rc = locus_worker_close(w->handle);
     if (rc) check_result(w, &closing, rc);
     w->step = NULL;
-    w->is_closed = true;
     report_done(w->number, &closing, rc);
     if (player.leaves[node_of(w)] && collective_all_closed(&w->node->collective)) leave(w);
+    w->is_closed = true; /* not before: its node may come back from then on */
     platform_worker_ended();
 }
 

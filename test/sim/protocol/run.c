@@ -146,7 +146,7 @@ static void add_fibers(void)
 
 static void check_end(enum fibers_end end)
 {
-    char waiting[2000];
+    char waiting[2000] = ""; /* it stays so where no worker waits */
     locus_key key = player_waiting(waiting, sizeof waiting);
     if (end == FIBERS_ENDLESS) report_fail(key, "no end after %d steps%s", STEPS_MAX, waiting);
     if (end == FIBERS_STUCK)

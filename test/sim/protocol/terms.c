@@ -12,8 +12,8 @@ void terms_outlives(struct key_history *k, const struct content *c)
 /* What is known to outlive the owner of a row does so if one node is lost and nobody before it is still
  * being repaired. If another one is lost meanwhile, then not: of a row that it had, or that was on its
  * way to it or from it, as its save may have been with those that were lost before, or is not yet made
- * anew; and of any row of which it had a save, or of which one was on its way to it. Such a row may
- * begin with zeros, or with what it was at any time before. */
+ * anew; and of any row of which it had a save, or of which one was on its way to it from who does not
+ * keep the row. Such a row may begin with zeros, or with what it was at any time before. */
 void terms_forget_saves(locus_key key)
 {
     invariants_world.key[key].saved = invariants_world.key[key].left = (struct content){0};
@@ -98,12 +98,17 @@ bool terms_go_on(locus_key key, unsigned node, uint64_t term)
 }
 
 /* Who was the home has decided that another one is, which need not have the row: it knows who does. That
- * is older than all that is said of owners since the change. */
+ * is older than all that is said of owners since the change. It stays when that one is the home no more,
+ * because a node has joined. */
 static bool is_hint_to_the_home(locus_key key, unsigned owner, uint64_t term, unsigned node)
 {
+    struct key_history *k = &invariants_world.key[key];
     uint64_t view = (term + 1) >> VIEW_TERM_BITS;
-    return owner != node && view > 0 && view << VIEW_TERM_BITS == term + 1 &&
-           view <= platform_view(node, shard_of(key)) && owner == home_at(node, key);
+    uint32_t now = platform_view(node, shard_of(key));
+    if (owner == node || view == 0 || view << VIEW_TERM_BITS != term + 1 || view > now)
+        return false;
+    if (view == now && owner == home_at(node, key)) k->was_home[view] |= 1u << owner;
+    return k->was_home[view] >> owner & 1;
 }
 
 /* Who the owner of a term is, is said by the row that brings the term. */
@@ -127,6 +132,13 @@ void terms_check_claim(locus_key key, unsigned owner, uint64_t term, const char 
     if (known < 0 && platform_is_lost(owner) && terms_owner(k, k->term) == (int)node &&
         term == k->term + 1) {
         note_owner(k, term, owner);
+        terms_lose_row(key);
+        return;
+    }
+    /* its replica was to become the row, but there was no link to it any more */
+    if (known < 0 && platform_is_lost(owner) && k->is_lost && !k->has_begun &&
+        term == (uint64_t)platform_view(node, shard_of(key)) << VIEW_TERM_BITS) {
+        terms_begin_anew(key, node, owner, term);
         terms_lose_row(key);
         return;
     }

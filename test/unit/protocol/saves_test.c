@@ -274,6 +274,30 @@ TEST(saves, heir_forgets_what_the_lost_node_got_from_the_home)
         if (n != lost) CHECK(saved_at(w, n, key) == (n == 0 ? 7 : -1));
 }
 
+/* Its home is lost before it has got it from who had given the row to the lost node: he still has it,
+ * for the next home, until that one has saved it anew. */
+TEST(saves, what_is_kept_outlives_the_home_that_was_to_get_it)
+{
+    for (unsigned home = 1; home < 4; home++) {
+        CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
+        locus_key key = world_key(w, home);
+        unsigned lost = home == 3 ? 2 : 3;
+        world_run(w, 0, REQUEST_LOCALIZE, key, 0);
+        world_run(w, 0, REQUEST_SET, key, 7);
+        world_run(w, lost, REQUEST_LOCALIZE, key, 0);
+        world_change(w, CHANGE_LOST, lost);
+        world_hear(w, 0);
+        world_change(w, CHANGE_LOST, home);
+        world_hear(w, 6 - lost - home);
+        all_hear(w);
+        CHECK_EQ(value_of(w, key), 7);
+        unsigned owner = world_owner(w, key);
+        for (unsigned n = 0; n < 4; n++)
+            if (!w->is_lost[n])
+                CHECK(saved_at(w, n, key) == (n == guardian_of(w, owner, key) ? 7 : -1));
+    }
+}
+
 TEST(saves, loss_is_repaired_for_the_platform_when_all_is_saved_again)
 {
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
