@@ -430,8 +430,8 @@ static void heed_restarts(struct run *r)
         if (r->node[i].again_s > 0 && clock_s() >= r->node[i].again_s) start_again(r, &r->node[i]);
 }
 
-/* One that is stopped was lost to the others, which have ended without it. All else may have work of
- * its own: one that was started again too late to join gives up by itself. */
+/* One that is stopped was lost to the others, which have ended without it. Any other may have work
+ * to do: one that was started again too late to join gives up by itself. */
 static void heed_over(struct run *r)
 {
     if (r->over_s == 0 || clock_s() < r->over_s || r->is_ending) return;
