@@ -66,7 +66,7 @@ static void clear_up(struct rendezvous *r)
 {
     unsigned others = 0, most = r->living - 2; /* beside us and rank 0 */
     char reason[MESSAGE_TEXT_MAX];
-    for (unsigned i = 0; i < r->silent_count; i++) others += r->silent[i] != 0;
+    for (unsigned i = 0; i < r->silent.count; i++) others += r->silent.rank[i] != 0;
     if (most >= MEMBER_SILENT_MAX) most = MEMBER_SILENT_MAX - 1;
     snprintf(reason, sizeof reason, "%s", others >= most ? VERDICT_CUT_OFF : r->lost_reason);
     lose(r, others >= most ? r->rank : 0, reason);
@@ -320,6 +320,12 @@ static bool on_lost(struct rendezvous *r, struct message_reader *reader)
     return true;
 }
 
+static void forget_reported(struct reported *of, unsigned rank)
+{
+    for (unsigned i = 0; i < of->count; i++)
+        if (of->rank[i] == rank) of->rank[i] = of->rank[--of->count];
+}
+
 static bool keep_news(struct rendezvous *r, struct message_reader *reader)
 {
     struct news *n = calloc(1, sizeof *n);
@@ -356,9 +362,9 @@ static bool on_view(struct rendezvous *r, struct message_reader *reader)
     r->view.change = (struct change){number, kind, rank};
     if (kind == CHANGE_JOINS && !is_ours)
         memcpy(r->cluster.address[rank], r->newcomer.address, sizeof r->newcomer.address);
-    r->has_reported = r->has_reported_failure = false;
-    for (unsigned i = 0; i < r->silent_count; i++)
-        if (r->silent[i] == rank) r->silent[i] = r->silent[--r->silent_count];
+    r->has_reported = false;
+    forget_reported(&r->silent, rank);
+    forget_reported(&r->failed, rank);
     hub_note(&r->hub);
     return is_ours || (keep_news(r, reader) && message_read_all(reader)); /* we began with ours */
 }

@@ -22,6 +22,11 @@
 /* A node that finds more of them silent was itself cut off. */
 enum { MEMBER_SILENT_MAX = 16 };
 
+/* Whose loss was reported, for one kind of reasons, and has not come yet. */
+struct reported {
+    unsigned rank[MEMBER_SILENT_MAX], count;
+};
+
 /*
  *         HELLO sent        WELCOME         START         LEAVE sent
  *   AWAY ------------> GREETED --> WELCOMED ------> RUNNING -------> LEAVING ---> LEFT
@@ -69,8 +74,8 @@ struct rendezvous {
     bool is_known_present;
     struct word answer; /* of the last barrier */
 
-    bool has_reported, has_reported_failure;          /* any loss; one that is none of silence */
-    unsigned silent[MEMBER_SILENT_MAX], silent_count; /* whose silence was reported */
+    bool has_reported; /* any loss */
+    struct reported silent, failed;
     /* when it is clear whether rank 0 is silent or we were cut off; 0: nothing to clear up */
     uint64_t clear_ns;
     unsigned lost_rank;

@@ -303,18 +303,14 @@ int rendezvous_agree(struct rendezvous *r, const struct meeting *meeting, struct
 }
 
 /* A link of each shard says so, to each node that does not speak: more than a channel keeps. Rank 0
- * needs no more than one failure, and of silence whom we do not hear. */
+ * needs to hear it once of each, and of few: who has so many was itself cut off. */
 static bool is_news(struct rendezvous *r, unsigned rank, const char *reason)
 {
-    if (!silence_is_reason(reason)) {
-        bool is_first = !r->has_reported_failure;
-        r->has_reported_failure = true;
-        return is_first;
-    }
-    for (unsigned i = 0; i < r->silent_count; i++)
-        if (r->silent[i] == rank) return false;
-    if (r->silent_count == MEMBER_SILENT_MAX) return false;
-    r->silent[r->silent_count++] = rank;
+    struct reported *of = silence_is_reason(reason) ? &r->silent : &r->failed;
+    for (unsigned i = 0; i < of->count; i++)
+        if (of->rank[i] == rank) return false;
+    if (of->count == MEMBER_SILENT_MAX) return false;
+    of->rank[of->count++] = rank;
     return true;
 }
 

@@ -109,6 +109,7 @@ void loss_begin(struct shard *s, struct change change)
     find_members(s);
     l->change = change;
     l->phase = 0;
+    loss_forget_offers(l, change.number - 1); /* what they still have they offer anew */
     for (unsigned b = 0; b < HOME_BUCKETS; b++) {
         if (joins && s->store->home.node[b] == change.node) l->next_home[b] = (uint16_t)change.node;
         if (!joins && l->next_home[b] == change.node) l->next_home[b] = l->next_heir[b];
@@ -174,7 +175,9 @@ const char *loss_marker(struct shard *s, const struct arrival *a)
     struct losses *l = s->losses;
     const struct wire_entry *e = a->entry;
     if (!l) return no_repair;
-    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 || e->round > CHANGES_MAX)
+    /* one may have joined, and of the others each can be lost, before we hear of it */
+    if (e->clock < 1 || e->clock > LOSS_PHASES || e->round == 0 ||
+        e->round > l->change.number + s->nodes)
         return "a marker of no possible repair";
     uint32_t said = l->said[a->peer], says = marker(e->round, (unsigned)e->clock);
     bool begins = e->clock == 1 && e->round == number_of(said) + 1;

@@ -2,7 +2,8 @@
  * loss.h - how a shard's cluster has changed, and what its peers have said of it. repair.h acts on it.
  *
  * Callers   the shard's thread
- * Memory    24 KiB; 19 bytes a node; 32 bytes for each replica of a row of a lost node, at the row's home
+ * Memory    24 KiB; 17 bytes a node; 32 bytes for each replica of a row of a lost node, at the row's home,
+ *           for each change that has begun at a peer and is not decided here
  * Waiting   never
  * Life      loss_init, any use, loss_fini
  */

@@ -197,10 +197,10 @@ static void find_orphan(struct shard *s, struct record *r)
     if (r->sync && !r->is_held) replica_sync_is_lost(s, r);
     struct location l = location_of(s, ref);
     if (!l.is_replica) return;
-    /* we may be the home from now on, and know who has it */
+    /* we may be the home from now on, and know who has it; of hints of before a join alone keeps any */
     bool is_claimed = l.term >= loss_term(s->losses),
-         is_of_former_home = r->is_orphan && !is_claimed && loss_home(s, ref) != row_ref_home(ref);
-    if (may_be_orphan(s, l.owner) || is_of_former_home)
+         is_hint_old = !loss_is_join(s->losses) || loss_home(s, ref) != row_ref_home(ref);
+    if (may_be_orphan(s, l.owner) || (r->is_orphan && !is_claimed && is_hint_old))
         replica_is_orphaned(s, r, loss_home(s, ref));
     else
         replica_comes_from(s, r, l.owner); /* an orphan of an earlier loss was its home's */
@@ -398,8 +398,7 @@ void repair_turn(struct shard *s)
             return;
         }
         if (l->phase == 1) each_record(s, say_held);
-        /* who leaves answers all that it did */
-        if (l->phase == 1 && !loss_is_leave(l)) once_tell_origins(s);
+        if (l->phase == 1) once_tell_origins(s); /* of who leaves, if it is lost to some */
         if (l->phase == 2) decide(s);
         say_phase(s);
     }

@@ -322,6 +322,7 @@ static void hand_over(struct shard *s, const struct given *g)
     unsigned home = loss_home(s, ref);
     if (row_ref_home(ref) == s->rank) forget(s, s->losses->change.node, g);
     if (!is_kept(s, g) || home == s->rank) return;
+    once_tell(s, home);
     float *values =
         say_save(s, ref, s->losses->change.node, home, g->term, 0, ref.partition->stored);
     if (values) floats_copy(values, saves_row(s, ref), ref.partition->stored);

@@ -114,7 +114,8 @@ const char *saves_heard(struct shard *, const struct arrival *);
 
 /* ---- a node was lost (repair.h) ---- */
 
-/* Before our claims: what it was given and we keep is the home's. */
+/* Before our claims: what it was given and we keep is the home's, as are saves of which we are no longer
+ * the guardian. We have both for two sweeps more: that home may be lost, too. */
 void saves_repair(struct shard *);
 /* The row is here: who would have its save? */
 void saves_claimed(struct shard *, struct row_ref);

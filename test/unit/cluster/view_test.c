@@ -140,6 +140,27 @@ TEST(view, loss_of_another_overtakes_the_repair_of_the_first)
     nodes_check_unharmed(n, 4);
 }
 
+/* Of each once, whether the view of the first has come or not. */
+TEST(view, failures_of_two_are_reported_at_once)
+{
+    struct node n[4];
+    nodes_form_surviving(n, 4);
+    nodes_meet(n, 4);
+    for (int lost = 3; lost > 1; lost--) rendezvous_report_lost(n[1].rendezvous, lost, "went mad");
+    for (int rank = 0; rank < 2; rank++) {
+        node_await_news(&n[rank], 2);
+        node_expect_view(&n[rank], 2, 2, "went mad");
+    }
+    nodes_say_repaired(n, 2, 2);
+    for (int lost = 3; lost > 1; lost--) {
+        node_expect_loss(&n[lost], lost, "went mad");
+        node_leave(&n[lost]);
+    }
+    nodes_check(n + 2, 2, -ECONNRESET, "went mad");
+    nodes_do_together(n, 2, node_leave, 0);
+    nodes_check_unharmed(n, 2);
+}
+
 /* What it gives away may be given to the lost one. */
 TEST(view, member_that_leaves_is_lost_with_another_one)
 {

@@ -19,7 +19,7 @@ void all_hear(struct world *w)
 {
     for (unsigned n = 0; n < w->nodes; n++) {
         const struct losses *l = w->node[n].shard.losses;
-        if (!w->is_lost[n] && l->change.number < w->changes) world_hear(w, n);
+        while (!w->is_lost[n] && l->change.number < w->changes) world_hear(w, n);
     }
     finish(w);
     for (unsigned n = 0; n < w->nodes; n++) {

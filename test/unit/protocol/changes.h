@@ -11,7 +11,7 @@
 struct world *survivors(enum locus_technique, unsigned nodes);
 /* Frames and turns, until nothing is under way and all is saved. */
 void finish(struct world *);
-/* All that have not heard of the last change do, and it is repaired. */
+/* All hear of the changes of which they have not heard, and these are repaired. */
 void all_hear(struct world *);
 /* A loss or a newcomer, and all of that. */
 void all_change(struct world *, enum change_kind, unsigned node);

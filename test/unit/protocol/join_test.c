@@ -6,16 +6,6 @@
 #include "protocol/saves.h"
 #include "test.h"
 
-static void lose(struct world *w, unsigned node)
-{
-    all_change(w, CHANGE_LOST, node);
-}
-
-static void join(struct world *w, unsigned node)
-{
-    all_change(w, CHANGE_JOINS, node);
-}
-
 static unsigned home_at(const struct world *w, unsigned node, locus_key key)
 {
     return row_ref_home(world_ref(w, node, key));
@@ -40,17 +30,17 @@ TEST(join, homes_come_back_and_all_agree_on_them)
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 4);
     unsigned first[WORLD_KEYS];
     for (locus_key key = 0; key < WORLD_KEYS; key++) first[key] = home_at(w, 0, key);
-    lose(w, 2);
-    lose(w, 1);
+    all_change(w, CHANGE_LOST, 2);
+    all_change(w, CHANGE_LOST, 1);
     check_homes(w);
-    join(w, 1);
+    all_change(w, CHANGE_JOINS, 1);
     check_homes(w);
-    lose(w, 3);
-    join(w, 2);
+    all_change(w, CHANGE_LOST, 3);
+    all_change(w, CHANGE_JOINS, 2);
     check_homes(w);
     for (locus_key key = 0; key < WORLD_KEYS; key++)
         CHECK(first[key] == 3 || home_at(w, 0, key) == first[key]);
-    join(w, 3);
+    all_change(w, CHANGE_JOINS, 3);
     check_homes(w);
     for (locus_key key = 0; key < WORLD_KEYS; key++) CHECK_EQ(home_at(w, 0, key), first[key]);
 }
@@ -60,8 +50,8 @@ TEST(join, homes_come_back_and_all_agree_on_them)
 TEST(join, rows_that_nobody_has_written_are_at_home_again)
 {
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
-    lose(w, 1);
-    join(w, 1);
+    all_change(w, CHANGE_LOST, 1);
+    all_change(w, CHANGE_JOINS, 1);
     for (locus_key key = 0; key < WORLD_KEYS; key++) {
         unsigned home = home_at(w, 0, key);
         CHECK_EQ(world_owner(w, key), home);
@@ -79,14 +69,14 @@ TEST(join, rows_that_others_have_stay_there_and_the_newcomer_knows)
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 4);
     locus_key here = world_key(w, 1), away = here + 4;
     CHECK_EQ(home_at(w, 0, away), 1);
-    lose(w, 1);
+    all_change(w, CHANGE_LOST, 1);
     unsigned heir = home_at(w, 0, here), other = heir == 0 ? 2 : 0;
     world_run(w, other, REQUEST_SET, here, 7);
     world_run(w, other, REQUEST_SET, away, 8);
     world_run(w, 3, REQUEST_LOCALIZE, away, 0);
     unsigned owner = world_owner(w, here);
     finish(w);
-    join(w, 1);
+    all_change(w, CHANGE_JOINS, 1);
     CHECK_EQ(world_owner(w, here), owner);
     CHECK_EQ(world_owner(w, away), 3);
     CHECK_EQ(world_known(w, 1, here).owner, owner);
@@ -104,10 +94,10 @@ TEST(join, row_that_its_former_home_wants_comes_back)
 {
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 3);
     locus_key key = world_key(w, 1);
-    lose(w, 1);
+    all_change(w, CHANGE_LOST, 1);
     unsigned heir = home_at(w, 0, key);
     world_intend(w, heir, 0, key, 0, 1000);
-    join(w, 1);
+    all_change(w, CHANGE_JOINS, 1);
     CHECK_EQ(world_owner(w, key), heir);
     CHECK_EQ(world_known(w, 1, key).owner, heir);
 }
@@ -120,15 +110,15 @@ TEST(join, rows_are_saved_anew_where_the_guardian_changes)
     CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
     for (locus_key key = 0; key < WORLD_KEYS; key++) world_run(w, 0, REQUEST_SET, key, 7);
     finish(w);
-    lose(w, 1);
-    join(w, 1);
+    all_change(w, CHANGE_LOST, 1);
+    all_change(w, CHANGE_JOINS, 1);
     for (locus_key key = 0; key < WORLD_KEYS; key++) {
         unsigned owner = world_owner(w, key), guardian = guardian_of(w, owner, key);
         CHECK(owner != 1);
         for (unsigned n = 0; n < 3; n++)
             CHECK_EQ(saves_row(&w->node[n].shard, world_ref(w, n, key)) != NULL, n == guardian);
     }
-    lose(w, 2);
+    all_change(w, CHANGE_LOST, 2);
     for (locus_key key = 0; key < WORLD_KEYS; key++)
         CHECK_EQ(world_run(w, 1, REQUEST_PULL, key, 0), 7);
 }
@@ -155,7 +145,7 @@ static struct world *bounded(unsigned nodes, struct request *waits)
     struct world *w = survivors(LOCUS_ADAPTIVE, nodes);
     for (unsigned n = 0; n < nodes; n++) give_progress(w, n);
     for (unsigned n = 0; n < nodes; n++) progress[n] = n < 2 ? 5 : 0;
-    for (unsigned n = nodes - 1; n > 1; n--) lose(w, n);
+    for (unsigned n = nodes - 1; n > 1; n--) all_change(w, CHANGE_LOST, n);
     world_request(waits, 0, REQUEST_CLOCK, NULL, 0);
     waits->clock = 6;
     CHECK(shard_serve(&w->node[0].shard, waits));

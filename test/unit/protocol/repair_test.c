@@ -151,9 +151,9 @@ TEST(repair, row_that_only_the_lost_node_had_is_what_who_gave_it_kept_or_zeros)
 }
 
 /* Nodes 0 and 2 have replicas of a row of node 1, and 2 the last version. */
-static struct world *replicas(enum locus_technique technique, locus_key *key)
+static struct world *replicas_of(enum locus_technique technique, unsigned nodes, locus_key *key)
 {
-    struct world *w = survivors(technique, 3);
+    struct world *w = survivors(technique, nodes);
     *key = world_key(w, 1);
     world_run(w, 1, REQUEST_SET, *key, 10);
     world_intend(w, 1, 0, *key, 0, 1000);
@@ -165,6 +165,57 @@ static struct world *replicas(enum locus_technique technique, locus_key *key)
     world_turn(w, 1);
     world_travel(w, "12");
     return w;
+}
+
+static struct world *replicas(enum locus_technique technique, locus_key *key)
+{
+    return replicas_of(technique, 3, key);
+}
+
+/* The home that was to decide about it, or another node, is lost: they are offered anew. */
+TEST(repair, replica_becomes_the_row_though_another_loss_overtakes_the_repair)
+{
+    for (unsigned second = 0; second < 2; second++) {
+        locus_key key;
+        CLOSED_BY(world_free) struct world *w = replicas_of(LOCUS_ADAPTIVE, 4, &key);
+        for (unsigned n = 0; n < 3; n += 2)
+            CHECK_EQ(row_add(world_ref(w, n, key), world_ones), ROW_ON_REPLICA);
+        world_change(w, CHANGE_LOST, 1);
+        for (unsigned n = 0; n < 4; n++)
+            if (second == 0 && !w->is_lost[n]) world_hear(w, n);
+        if (second == 0) world_deliver_all(w);
+        all_change(w, CHANGE_LOST, 3);
+        CHECK_EQ(from_replicas(w), 1);
+        CHECK_EQ(world_value(w, world_owner(w, key), key), 13);
+    }
+}
+
+/* Its answer went down with it; another node has its save, and has heard that it has left. */
+TEST(repair, write_of_who_leaves_is_done_once_though_it_is_lost_to_its_origin)
+{
+    static struct call push;
+    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_RELOCATE, 3);
+    locus_key key = 0;
+    while (!(is_home_of(w, 1, key) && guardian_of(w, 1, key) == 2)) key++;
+    world_run(w, 1, REQUEST_SET, key, 7);
+    finish(w);
+    world_ask(w, &push, 0, 0, REQUEST_PUSH, key, 1);
+    world_travel(w, "01");
+    for (unsigned n = 0; n < 3; n++) change(w, n, 1, CHANGE_LEAVES, 1);
+    for (int i = 0; i < 30; i++) {
+        static const unsigned links[][2] = {{0, 1}, {2, 1}, {1, 2}, {0, 2}, {2, 0}};
+        w->now_ns += 10 * WORLD_MS;
+        for (unsigned n = 0; n < 3; n++) shard_turn(&w->node[n].shard, w->now_ns);
+        for (unsigned k = 0; k < 5; k++)
+            for (const char *why; world_deliver(w, links[k][0], links[k][1], &why);) CHECK(!why);
+    }
+    CHECK(loss_has_left(w->node[2].shard.losses) && !loss_has_left(w->node[0].shard.losses));
+    world_lose(w, 1);
+    change(w, 0, 1, CHANGE_LOST, 1);
+    change(w, 2, 1, CHANGE_LOST, 1);
+    finish(w);
+    CHECK(!push.request.busy);
+    CHECK_EQ(world_run(w, 2, REQUEST_PULL, key, 0), 8);
 }
 
 TEST(repair, best_replica_becomes_the_row_and_others_say_what_they_added)
@@ -226,23 +277,6 @@ TEST(repair, replica_with_an_update_of_its_own_is_more_than_one_of_zeros)
     CHECK_EQ(world_owner(w, key), 2);
     CHECK_EQ(world_value(w, 0, key), 2);
     CHECK_EQ(world_value(w, 2, key), 2);
-}
-
-/* The home has a hint, and no replica. */
-TEST(repair, replica_becomes_the_row_by_way_of_a_home_that_has_none)
-{
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_ADAPTIVE, 4);
-    locus_key key = world_key(w, 0);
-    world_run(w, 0, REQUEST_SET, key, 7);
-    for (unsigned n = 1; n < 4; n++) {
-        world_intend(w, n, 0, key, 0, 1000);
-        world_deliver_all(w);
-    }
-    CHECK_EQ(world_known(w, 0, key).owner, 1);
-    lose(w, 1, 1);
-    CHECK_EQ(world_owner(w, key), 2);
-    CHECK_EQ(world_run(w, 0, REQUEST_PULL, key, 0), 7);
-    CHECK(world_is_replica(w, 3, key));
 }
 
 /* The version that a push waits for was of the lost owner's counting. */

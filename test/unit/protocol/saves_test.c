@@ -290,32 +290,12 @@ TEST(saves, what_is_kept_outlives_the_home_that_was_to_get_it)
         world_change(w, CHANGE_LOST, home);
         world_hear(w, 6 - lost - home);
         all_hear(w);
-        all_hear(w);
         CHECK_EQ(value_of(w, key), 7);
         unsigned owner = world_owner(w, key);
         for (unsigned n = 0; n < 4; n++)
             if (!w->is_lost[n])
                 CHECK(saved_at(w, n, key) == (n == guardian_of(w, owner, key) ? 7 : -1));
     }
-}
-
-/* It was brought before the first write, and the refresh is lost. */
-TEST(saves, replica_of_zeros_is_less_than_a_save)
-{
-    CLOSED_BY(world_free) struct world *w = survivors(LOCUS_REPLICATE, 3);
-    locus_key key = world_key(w, 1);
-    unsigned heir = heir_of(w, 1, key), other = 2 - heir;
-    const char *why;
-    world_intend(w, other, 0, key, 0, 1000);
-    world_pass(w, 10, 10 * WORLD_MS);
-    CHECK(world_known(w, other, key).is_replica);
-    CHECK_EQ(row_add(world_ref(w, 1, key), world_ones), 0);
-    w->now_ns += 2 * SAVES_PAUSE_NS;
-    world_turn(w, 1);
-    while (world_deliver(w, 1, heir, &why)) CHECK(!why);
-    CHECK(saved_at(w, heir, key) == 1);
-    all_change(w, CHANGE_LOST, 1);
-    CHECK_EQ(value_of(w, key), 1);
 }
 
 TEST(saves, loss_is_repaired_for_the_platform_when_all_is_saved_again)
