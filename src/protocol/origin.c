@@ -411,16 +411,16 @@ void origin_row_is_here(struct shard *s, const struct arrival *a)
 static void each_asked(struct shard *s, void each(struct shard *, struct request *, uint32_t i))
 {
     for (size_t k = 0; k < (size_t)s->workers * REQUEST_NUMBERS_MAX; k++) {
-        struct request *r = s->active[k];
-        for (uint32_t i = 0; r && i < r->sent; i++)
+        struct request *r; /* it may end with its last item */
+        for (uint32_t i = 0; (r = s->active[k]) && i < r->sent; i++)
             if (r->item[i].state == ITEM_ASKED) each(s, r, i);
     }
 }
 
+/* What was told stays so where another repair overtakes one. */
 static void not_held(struct shard *s, struct request *r, uint32_t i)
 {
-    (void)s;
-    r->item[i].next = REQUEST_NOWHERE;
+    if (s->failure == 0 || r->item[i].next != REQUEST_TOLD) r->item[i].next = REQUEST_NOWHERE;
 }
 
 void origin_repairs(struct shard *s)
@@ -438,8 +438,8 @@ const char *origin_held(struct shard *s, const struct wire_entry *e)
     return NULL;
 }
 
-/* It may also have been told by another one. A note of whose answer we have is old, and its tag may
- * be another request's. */
+/* It may also have been told by another one; and the answer of one that leaves may come yet. A note of
+ * whose answer we have is old, and its tag may be another request's. */
 const char *origin_told(struct shard *s, const struct wire_entry *e)
 {
     if (!s->once || s->failure != SHARD_REPAIRS) return "writes of a node that was not lost";
@@ -449,20 +449,18 @@ const char *origin_told(struct shard *s, const struct wire_entry *e)
         uint32_t tag;
         memcpy(&tag, wire_values_const(e) + i, sizeof tag);
         struct request *r = find(s, tag);
-        const struct request_item *item = r ? &r->item[request_tag_item(tag)] : NULL;
+        struct request_item *item = r ? &r->item[request_tag_item(tag)] : NULL;
         if (!item || item->state != ITEM_ASKED) continue;
         if (!request_writes(r->kind)) return "a write that is none";
-        finish_item(s, tag, store_row_ref(s->store, item->key), 0);
+        item->next = REQUEST_TOLD;
     }
     return NULL;
 }
 
 /* Before what has waited longer for the key: it came later. */
-static void ask_again(struct shard *s, struct request *r, uint32_t i)
+static void wait_again(struct shard *s, struct request *r, uint32_t i, struct row_ref ref)
 {
     struct request_item *item = &r->item[i];
-    if (item->next != REQUEST_NOWHERE) return;
-    struct row_ref ref = store_row_ref(s->store, item->key);
     struct record *record = record_find(&s->records, ref.index);
     shard_asks(s, item->peer, s->asked_bytes[item->peer] - cost(ref.partition));
     count_write(s, r->kind, false);
@@ -474,7 +472,16 @@ static void ask_again(struct shard *s, struct request *r, uint32_t i)
     shard_count(&s->counters.asked_again, 1);
 }
 
+static void judge(struct shard *s, struct request *r, uint32_t i)
+{
+    struct row_ref ref = store_row_ref(s->store, r->item[i].key);
+    if (r->item[i].next == REQUEST_TOLD)
+        finish_item(s, request_tag(r, i), ref, 0);
+    else if (r->item[i].next == REQUEST_NOWHERE)
+        wait_again(s, r, i, ref);
+}
+
 void origin_ask_again(struct shard *s)
 {
-    each_asked(s, ask_again);
+    each_asked(s, judge);
 }

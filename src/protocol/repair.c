@@ -438,10 +438,10 @@ void repair_begin(struct shard *s, struct change change)
         return;
     }
     loss_begin(s, change);
+    origin_repairs(s);
     if (s->failure == 0) hold_credit(s, true); /* else it overtakes another one */
     s->failure = SHARD_REPAIRS;
     s->serves = SERVES_NOBODY;
-    origin_repairs(s);
     each_record(s, note_lost_sender);
     saves_repair(s);
     if (change.node == s->rank) begin_as_newcomer(s);

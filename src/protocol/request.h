@@ -61,6 +61,7 @@ static inline bool request_writes(enum request_kind kind)
 /* Worker, request and item in one number: a tag without its generation. */
 typedef uint32_t request_place;
 #define REQUEST_NOWHERE UINT32_MAX
+#define REQUEST_TOLD (UINT32_MAX - 1) /* in a repair: of an item that a lost node has done */
 
 enum request_item_state { ITEM_NEW, ITEM_ASKED, ITEM_WAITS, ITEM_DONE };
 

@@ -308,10 +308,10 @@ TEST(join, killed_meanwhile)
         struct scenario s = {.nodes = 4, .technique = techniques[i]};
         start(&s);
         kill_node(&s, 1);
-        for (int k = 0; k < 6; k++) {
+        for (int k = 0; k < 4; k++) {
             start_node(&s, 1, true);
             sleep_s(0.001 * (rand_r(&seed) % 60));
-            if (k == 4) kill_node(&s, 3);
+            if (k == 2) kill_node(&s, 3);
             kill_node(&s, 1);
         }
         await(&s, 2);
