@@ -361,7 +361,6 @@ void saves_repair(struct shard *s)
         __atomic_store_n(&v->age.lost_ns, is_lost ? p->age_ns : 0, __ATOMIC_RELAXED);
     v->awaited -= is_lost && p->asked != 0;
     if (is_lost) forget_peer(p);
-    v->covers = 0;
     if (loss_is_join(s->losses))
         v->strays = STRAYS_SWEEPS;
     else if (has_strays)

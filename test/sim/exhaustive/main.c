@@ -118,6 +118,18 @@ static const char *const known[] = {
     "leave=1 1:localize,push 2:push", /* with the row */
     "leave=0 1:localize,push 2:push", /* the home of a row that is elsewhere */
     "adaptive leave=1 0:begin,push,end 1:push",
+    /* ---- a node is lost while that is repaired ---- */
+    "lose=1,2 1:push",                        /* whose home stays */
+    "lose=0,1 0:push 2:push",                 /* the home, and its heir */
+    "lose=1,0 1:localize,push 2:push",        /* with the row, and its home */
+    "adaptive lose=1,0 0:begin 1:begin,push", /* a holder, and who knows holders */
+    "leave=1,1 0:push",                       /* who leaves */
+    "leave=0,0 1:localize,push",              /* likewise, the home of a row that is elsewhere */
+    "leave=0,1 1:localize,push",              /* with the row whose home leaves */
+    "join=0,0 0:push",                        /* who joins, and asks */
+    "join=0,0 1:localize",                    /* the home of a row, once more */
+    "join=0,1 0:push",                        /* another one */
+    "join=0,1 1:localize",                    /* with the row */
     /* ---- */
     "1:push*,pull 1:localize 2:localize 0:localize", /* back before the request that followed it */
 };
@@ -149,6 +161,12 @@ static const char *const known_large[] = {
     "leave=0 1:keep,push 2:push",                 /* one whose row has a replica */
     "adaptive leave=0 1:begin,push 2:begin,push", /* one that knows holders */
     "replicate leave=0 1:begin,push 2:begin",
+    "lose=1,2 0:push 1:localize,push",
+    "adaptive lose=0,1 1:begin,push 2:begin",
+    "leave=1,2 1:localize,push 0:push",
+    "join=0,1 1:localize,push",
+    "join=0,1 2:push",
+    "adaptive join=0,1 1:begin",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
     "1:push*,clock 2:localize,clock,bound", /* the clock overtakes a push that is sent on */

@@ -1,4 +1,4 @@
 # file: src/protocol/repair.c
 # what: who joins does not take what nobody has claimed
 # run: protocol --seed 35 --nodes 0 --script join --technique adaptive --schedule 0
-/^static void decide(/,/^}/ s/if (!joins || node == s->rank)/if (!joins)/
+/^static void decide(/,/^}/ s/ || l->change.node == s->rank//

@@ -1,4 +1,4 @@
 # file: src/protocol/repair.c
 # what: the clock of the lost node counts
 # run: protocol --seed 24 --nodes 0 --script survive --technique adaptive --schedule 0
-/^static void decide(/,/^}/ s/clocks_change(s, node, joins);//
+/^static void change_peer(/,/^}/ s/clocks_change(s, node, is_member);//
