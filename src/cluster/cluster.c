@@ -145,8 +145,7 @@ static void see_view(void *context, const struct change *change, const char *rea
     pthread_mutex_lock(&c->mutex);
     bool is_anew = change->number == c->view.change.number, joins = change->kind == CHANGE_JOINS;
     if (!is_anew && c->view.shards > 0)
-        fprintf(stderr, "locus: %s; another node is lost before its rows are saved anew\n",
-                c->view.loss);
+        fprintf(stderr, "locus: %s; a node is lost before rows are saved anew\n", c->view.loss);
     c->view.change = *change;
     if (!is_anew) c->view.shards = c->shards;
     if (!is_anew) c->view.began_ns = time_now_ns();

@@ -292,7 +292,7 @@ static int count_of(const char *words, const char *text)
 static void check_sentences(const struct node *n, const char *said)
 {
     char names[32];
-    int count = count_of(" goes on after ", said) + count_of("another node is lost before", said);
+    int count = count_of(" goes on after ", said) + count_of("; a node is lost before", said);
     for (int rank = 0; rank < n->team.nodes; rank++) {
         if (!is_lost(n, rank)) continue;
         snprintf(names, sizeof names, "locus: node %d (", rank);
