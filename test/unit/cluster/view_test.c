@@ -41,25 +41,6 @@ TEST(view, members_meet_and_leave_without_those_that_were_lost_one_after_the_oth
     nodes_check_unharmed(n, 4);
 }
 
-/* All hear of one failure, and then of another: what was reported of the first does not hide it. */
-TEST(view, failure_is_reported_after_another_one_was_survived)
-{
-    struct node n[4];
-    nodes_form_surviving(n, 4);
-    nodes_meet(n, 4);
-    for (unsigned lost = 3; lost > 1; lost--) {
-        rendezvous_report_lost(n[1].rendezvous, (int)lost, "went mad");
-        nodes_expect_view(n, (int)lost, 4 - lost, lost, "went mad");
-        node_expect_loss(&n[lost], (int)lost, "went mad"); /* it may live */
-        nodes_say_repaired(n, (int)lost, 4 - lost);
-        node_leave(&n[lost]);
-        nodes_check(&n[lost], 1, -ECONNRESET, "went mad");
-        nodes_do_together(n, (int)lost, node_meet, 0);
-    }
-    nodes_do_together(n, 2, node_leave, 0);
-    nodes_check_unharmed(n, 2);
-}
-
 /* ---- one leaves, and the others go on ---- */
 
 /* It counts as arrived from the beginning; and is there until all are through. The next one waits. */
@@ -140,7 +121,7 @@ TEST(view, loss_of_another_overtakes_the_repair_of_the_first)
     nodes_check_unharmed(n, 4);
 }
 
-/* Of each once, whether the view of the first has come or not. */
+/* Of each once, whether the view of the first has come or not; they may live. */
 TEST(view, failures_of_two_are_reported_at_once)
 {
     struct node n[4];
